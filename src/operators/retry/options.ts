@@ -1,0 +1,42 @@
+/** How a computed delay d is spread: U(0, d), d/2 + U(0, d/2), d x U(1 - r, 1 + r), or d + U(0, ms). */
+export type Jitter = 'full' | 'equal' | { readonly proportional: number } | { readonly additive: number };
+
+/** Retry budget: each success earns `perSuccess`, each retry in the process costs 1, never above `cap`. */
+export interface BudgetOptions {
+  readonly start: number;
+  readonly perSuccess: number;
+  readonly cap: number;
+}
+
+/** What may be set for retries. All times in milliseconds. */
+export interface RetryOptions {
+  /** Charged attempts, the first included, before the call ends as `attempts_exhausted`; >= 1. */
+  readonly maxAttempts: number;
+  /** Attempts one after another in this process before the call is held for longer; >= 1. */
+  readonly attemptsInARow: number;
+  /** Delay after the first attempt before jitter, doubles with each attempt; > 0. */
+  readonly baseMs: number;
+  /** No delay grows beyond this before jitter; >= baseMs. */
+  readonly capMs: number;
+  /** Shortest delay, because full jitter may draw 0. */
+  readonly floorMs: number;
+  readonly jitter: Jitter;
+  /** A longer wait is a hold: it leaves the process where a delay topic exists. */
+  readonly longestWaitMs: number;
+  /** Less than this before the deadline is too late for another attempt. */
+  readonly minWorkMs: number;
+  readonly budget: BudgetOptions;
+}
+
+/** Defaults: full jitter (Brooker, AWS 2015), 200 ms doubling to 10 s. */
+export const retryDefaults: RetryOptions = {
+  maxAttempts: 20,
+  attemptsInARow: 4,
+  baseMs: 200,
+  capMs: 10_000,
+  floorMs: 20,
+  jitter: 'full',
+  longestWaitMs: 5_000,
+  minWorkMs: 300,
+  budget: { start: 10, perSuccess: 0.1, cap: 50 },
+};

@@ -1,0 +1,75 @@
+import type { Observable } from 'rxjs';
+
+/** Asks for the right to act on a call. */
+export interface ClaimRequest {
+  readonly id: string;
+  /** The record that asks: a finished claim of the same origin gives its own result back, another one a duplicate. */
+  readonly origin: string;
+  readonly leaseMs: number;
+  readonly ttlMs: number;
+  /** Mark as sent in the same step: for calls that may be repeated, where the mark only starts their key's window. */
+  readonly sent: boolean;
+}
+
+/** The right to act on a call until the lease ends. Fences of one id strictly increase. */
+export interface Claim {
+  readonly id: string;
+  readonly fence: number;
+}
+
+/** Answer to a {@link ClaimRequest}. */
+export type ClaimReply =
+  | {
+      readonly kind: 'granted';
+      readonly fence: number;
+      /** Milliseconds since some owner first may have sent it, or `undefined` when nobody did. */
+      readonly firstSentAgoMs: number | undefined;
+      /** Earlier owners that vanished with the claim open. */
+      readonly takeovers: number;
+    }
+  /** Done before. `origin` is that of the record that was first; `result` what it stored. */
+  | { readonly kind: 'processed'; readonly origin: string; readonly result: string }
+  /** Another owner is at it: ask again after `waitMs`. */
+  | { readonly kind: 'pending'; readonly waitMs: number }
+  /** Failed before and not yet due. */
+  | { readonly kind: 'not-due'; readonly waitMs: number }
+  /** Ended without success, or too many owners died with it. */
+  | { readonly kind: 'dead'; readonly origin: string; readonly result: string };
+
+/** How a claim ends. */
+export interface Finish {
+  readonly claim: Claim;
+  readonly state: 'PROCESSED' | 'FAILED' | 'DEAD';
+  /** Kept for PROCESSED and DEAD: enough to rebuild the terminal record. */
+  readonly result: string;
+  /** FAILED only: not to be claimed again before. */
+  readonly delayMs: number;
+  readonly ttlMs: number;
+}
+
+/** What a store knows about an id. */
+export type ClaimView =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'pending' | 'failed' }
+  | { readonly kind: 'processed' | 'dead'; readonly origin: string; readonly result: string };
+
+/**
+ * Who acts on which call, so that none takes effect twice.
+ *
+ * Promises: at most one owner with a live lease per id; PROCESSED and DEAD are final until their TTL; a finish or
+ * extension with an old fence changes nothing and says `false`. All methods emit once, then complete; calls made in the
+ * same moment are batched by the adapter. While the store is away they wait and try again (they do not fail);
+ * unsubscribing stops waiting. The store's own clock decides leases, never the caller's.
+ */
+export interface ClaimStore {
+  claim(request: ClaimRequest): Observable<ClaimReply>;
+  /** Marks that bytes are about to leave. `false`: superseded, do not send. */
+  sent(claim: Claim): Observable<boolean>;
+  /** Prolongs leases; one flag per claim, `false` for a claim that was lost. */
+  extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]>;
+  /** `false`: superseded, nothing was stored. */
+  finish(finish: Finish): Observable<boolean>;
+  view(id: string): Observable<ClaimView>;
+  /** Whether the store answers at present. */
+  ready(): boolean;
+}

@@ -1,0 +1,20 @@
+/** Label values are bounded: names from configuration or closed lists, never ids, tenants or raw paths. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** A number that only grows. */
+export interface Counter {
+  add(labels: Labels, by?: number): void;
+}
+
+/** A distribution. */
+export interface Histogram {
+  observe(labels: Labels, value: number): void;
+}
+
+/** Creates instruments. Names carry their unit; a gauge is read when somebody looks, never pushed. */
+export interface Metrics {
+  counter(name: string, help: string, labels: readonly string[]): Counter;
+  histogram(name: string, help: string, labels: readonly string[], buckets: readonly number[]): Histogram;
+  /** `read` is called at each scrape. */
+  gauge(name: string, help: string, labels: readonly string[], read: () => Iterable<readonly [Labels, number]>): void;
+}

@@ -1,0 +1,53 @@
+import type { Call } from '../model/call.ts';
+import type { DeadLetterReason } from '../model/dead-letter.ts';
+import type { Exchange, Verdict } from '../model/outcome.ts';
+
+import type { TokenNeed } from './token-source.ts';
+import type { UpstreamRequest } from './upstream.ts';
+
+/** A rate that the upstream allows: at most `limit` starts in any half-open window of `windowMs`. */
+export interface RateWindow {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** A bucket of quota that a call draws from. */
+export interface LimitKey {
+  readonly key: string;
+  readonly windows: readonly RateWindow[];
+}
+
+/** What may be done after an unknown outcome: repeat freely, repeat with the platform's key inside its window, or never. */
+export type Repeat = { readonly kind: 'always' | 'never' } | { readonly kind: 'keyed'; readonly windowMs: number };
+
+/** All that is known about a call before its first attempt; the same on every replica and after every restart. */
+export interface CallPlan {
+  /** Bounded label of the API, e.g. `POST /open-apis/im/v1/messages`. */
+  readonly api: string;
+  /** Which breaker watches it: host and API group. */
+  readonly breakerKey: string;
+  /** Buckets it draws from; the first is the one a refusal without a better hint cools down. */
+  readonly limits: readonly LimitKey[];
+  readonly repeat: Repeat;
+  readonly token: TokenNeed | undefined;
+  /** Complete but for authorization and per-attempt headers; holds the platform's idempotency key, derived from the id. */
+  readonly request: UpstreamRequest;
+}
+
+/** A call that cannot be planned: which reason it ends for, and why. */
+export interface Unplannable {
+  readonly reason: Extract<DeadLetterReason, 'invalid_call' | 'unroutable'>;
+  readonly at: string;
+  readonly message: string;
+}
+
+/** What the pipeline must know about one kind of upstream. Pure and synchronous: no I/O, no clock. */
+export interface Profile {
+  plan(call: Call, id: string): CallPlan | Unplannable;
+  /**
+   * Judges one attempt. Total: any exchange gives a verdict. An unknown outcome is `ambiguous` whatever the API allows;
+   * what may be repeated is the plan's business.
+   * @param wallMs epoch milliseconds, for HTTP dates in Retry-After
+   */
+  classify(exchange: Exchange, plan: CallPlan, wallMs: number): Verdict;
+}

@@ -1,0 +1,42 @@
+import { defineConfig } from 'vitest/config';
+
+// `unit` needs nothing but Node. `services` needs a real Kafka and Redis (see test/README.md): the global setup finds or
+// starts them and says which. `docker` needs a container engine.
+export default defineConfig({
+  test: {
+    reporters: ['default'],
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          root: import.meta.dirname,
+          include: ['{unit,architecture,issues}/**/*.test.ts', 'contract/**/*.embedded.test.ts'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: 'services',
+          root: import.meta.dirname,
+          include: ['contract/**/*.{kafka,redis}.test.ts', 'integration/**/*.test.ts', 'chaos/**/*.test.ts'],
+          exclude: ['**/*.docker.test.ts'],
+          globalSetup: ['support/services/global-setup.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          // Two cores carry a broker, Redis and the suites: one file at a time keeps timings honest.
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'docker',
+          root: import.meta.dirname,
+          include: ['integration/**/*.docker.test.ts'],
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
