@@ -170,7 +170,6 @@ function faultOfPath(path: string): string | undefined {
       return 'has a broken percent-encoding';
     }
   }
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\u0000-\u0020\u007f]/.test(path) || /[\u0000-\u001f\u007f]/.test(plain))
     return 'has control characters or blanks';
   if (/^\/[/\\]/.test(plain)) return 'must not start with //: the base of the upstream decides the host';
