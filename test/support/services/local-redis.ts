@@ -1,0 +1,120 @@
+import { chmodSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { cachedFolder, maven, run } from './cache.ts';
+import { Child, freePorts } from './child.ts';
+
+/** Maven Central's jar that carries a Redis 6.2 for the common systems. */
+const artifact = 'com.github.codemonstur:embedded-redis:1.4.3';
+const systems: Readonly<Record<string, string>> = { 'linux-x64': 'linux-amd64', 'linux-arm64': 'linux-arm64' };
+
+/** A `redis-server` to run: from the path, or unpacked once from a jar. Rejects, saying what is missing. */
+export async function redisProgram(): Promise<{ program: string; via: string }> {
+  const version = await run('redis-server', ['--version'], 5_000).catch(() => undefined);
+  if (version !== undefined) return { program: 'redis-server', via: 'redis-server from the path' };
+  const system = systems[`${process.platform}-${process.arch}`];
+  if (system === undefined) throw new Error('redis-server is not on the path');
+  const folder = await cachedFolder('redis-6.2', async (work) => {
+    await maven('dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${work}`);
+    const jar = readdirSync(work).find((name) => name.endsWith('.jar')) ?? '';
+    await run('unzip', ['-q', '-o', join(work, jar), `redis-server-*${system}`, '-d', work], 60_000);
+    const binary = readdirSync(work).find((name) => name.endsWith(system)) ?? '';
+    renameSync(join(work, binary), join(work, 'redis-server'));
+    chmodSync(join(work, 'redis-server'), 0o755);
+    rmSync(join(work, jar));
+  }).catch((error: unknown) => {
+    throw new Error('redis-server is not on the path, and the jar that carries one could not be fetched', {
+      cause: error,
+    });
+  });
+  return { program: join(folder, 'redis-server'), via: `redis-server of ${artifact}` };
+}
+
+/** What a {@link LocalRedis} may be given. */
+export interface LocalRedisOptions {
+  /** Further arguments of redis-server, e.g. `['--maxmemory', '10mb']`; with `--appendonly yes` data survive `kill9`. */
+  readonly args?: readonly string[];
+}
+
+/** A Redis on this machine, for the shared test services and for tests that hurt it. The address stays over restarts. */
+export class LocalRedis {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'larkspur-redis-'));
+  readonly #args: readonly string[];
+  #port = 0;
+  #child: Child | undefined;
+
+  constructor(options: LocalRedisOptions = {}) {
+    this.#args = options.args ?? [];
+    process.once('exit', this.#removeData);
+  }
+
+  /** Known after the first `start`. */
+  get url(): string {
+    return `redis://127.0.0.1:${this.#port}`;
+  }
+
+  /** Starts the server, again after `kill9`, and returns when it answers. */
+  async start(): Promise<void> {
+    const { program } = await redisProgram();
+    const first = this.#port === 0;
+    for (let triesLeft = first ? 3 : 1; ; triesLeft--) {
+      if (first) this.#port = (await freePorts(1))[0] ?? 0;
+      const own = ['--port', String(this.#port), '--bind', '127.0.0.1', '--dir', this.#folder];
+      const args = [...own, '--save', '', '--appendonly', 'no', ...this.#args];
+      this.#child = new Child(program, args, join(this.#folder, 'redis.log'));
+      try {
+        await this.#child.untilReady(() => pings(this.#port), 20_000);
+        return;
+      } catch (error) {
+        await this.#child.stop(0);
+        if (triesLeft <= 1) throw error;
+      }
+    }
+  }
+
+  /** Ends the server as a crash would. */
+  async kill9(): Promise<void> {
+    await this.#child?.stop(0);
+  }
+
+  /** Ends and starts the server on the same address. */
+  async restart(): Promise<void> {
+    await this.#child?.stop(5_000);
+    await this.start();
+  }
+
+  /** Freezes the server: connections stay open, nothing answers. */
+  pause(): void {
+    this.#child?.signal('SIGSTOP');
+  }
+
+  /** Thaws a frozen server. */
+  resume(): void {
+    this.#child?.signal('SIGCONT');
+  }
+
+  /** Ends the server and removes its data. */
+  async stop(): Promise<void> {
+    this.resume();
+    await this.#child?.stop(3_000);
+    this.#removeData();
+    process.off('exit', this.#removeData);
+  }
+
+  readonly #removeData = (): void => rmSync(this.#folder, { recursive: true, force: true });
+}
+
+function pings(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    const end = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(500, () => end(false));
+    socket.on('data', (data) => end(data.toString().startsWith('+PONG')));
+    socket.on('error', () => end(false));
+  });
+}
