@@ -1,0 +1,121 @@
+import type { ClaimReply, ClaimRequest, ClaimView, Finish } from '../../ports/claim-store.ts';
+
+/** What is stored of one id. */
+export interface ClaimRecord {
+  readonly state: 'PENDING' | 'FAILED' | 'PROCESSED' | 'DEAD';
+  readonly fence: number;
+  /** PENDING: end of the lease. FAILED: not to be claimed before. Epoch milliseconds, as all times here. */
+  readonly untilMs: number;
+  /** Owners that vanished with the claim open. */
+  readonly takeovers: number;
+  /** When bytes may first have left, or 0. */
+  readonly firstSentMs: number;
+  readonly expiresMs: number;
+  /** Record that was last granted the claim. */
+  readonly origin: string;
+  readonly result: string;
+}
+
+/** An owner may vanish so often before its call counts as what kills workers. */
+export const maxTakeovers = 8;
+
+/** What a step makes of a record: `next` is to be stored, `undefined` changes nothing. */
+export interface Step<Answer> {
+  readonly next: ClaimRecord | undefined;
+  readonly answer: Answer;
+}
+
+/** The record as it counts at `nowMs`: one past its time to live is none. */
+export function liveAt(record: ClaimRecord | undefined, nowMs: number): ClaimRecord | undefined {
+  return record !== undefined && record.expiresMs > nowMs ? record : undefined;
+}
+
+/** Asks for a claim. The same table as `adapters/redis/scripts/claim.lua`. */
+export function claimStep(record: ClaimRecord | undefined, ask: ClaimRequest, nowMs: number): Step<ClaimReply> {
+  if (record === undefined) return grant(ask, nowMs, { fence: 1, takeovers: 0, firstSentMs: 0 });
+  const { state, fence, untilMs, takeovers, firstSentMs, origin, result } = record;
+  switch (state) {
+    case 'PROCESSED':
+      return { next: undefined, answer: { kind: 'processed', origin, result } };
+    case 'DEAD':
+      return { next: undefined, answer: { kind: 'dead', origin, result } };
+    case 'FAILED':
+      if (untilMs > nowMs) return { next: undefined, answer: { kind: 'not-due', waitMs: untilMs - nowMs } };
+      return grant(ask, nowMs, { fence: fence + 1, takeovers, firstSentMs });
+    case 'PENDING':
+      if (untilMs > nowMs) return { next: undefined, answer: { kind: 'pending', waitMs: untilMs - nowMs } };
+      if (takeovers >= maxTakeovers) {
+        const next = { ...record, state: 'DEAD', untilMs: 0, expiresMs: nowMs + ask.ttlMs } as const;
+        return { next, answer: { kind: 'dead', origin, result } };
+      }
+      return grant(ask, nowMs, { fence: fence + 1, takeovers: takeovers + 1, firstSentMs });
+  }
+}
+
+function grant(
+  ask: ClaimRequest,
+  nowMs: number,
+  before: Pick<ClaimRecord, 'fence' | 'takeovers' | 'firstSentMs'>,
+): Step<ClaimReply> {
+  const { fence, takeovers, firstSentMs } = before;
+  const next: ClaimRecord = {
+    state: 'PENDING',
+    fence,
+    untilMs: nowMs + ask.leaseMs,
+    takeovers,
+    firstSentMs: firstSentMs === 0 && ask.sent ? nowMs : firstSentMs,
+    expiresMs: nowMs + Math.max(ask.ttlMs, ask.leaseMs),
+    origin: ask.origin,
+    result: '',
+  };
+  const firstSentAgoMs = firstSentMs === 0 ? undefined : Math.max(0, nowMs - firstSentMs);
+  return { next, answer: { kind: 'granted', fence, firstSentAgoMs, takeovers } };
+}
+
+/** Marks the first moment at which bytes may have left. */
+export function sentStep(record: ClaimRecord | undefined, fence: number, nowMs: number): Step<boolean> {
+  if (!ownedBy(record, fence)) return { next: undefined, answer: false };
+  return { next: record.firstSentMs === 0 ? { ...record, firstSentMs: nowMs } : undefined, answer: true };
+}
+
+/** Prolongs a lease; it may have run out, as long as nobody else took the claim. */
+export function extendStep(
+  record: ClaimRecord | undefined,
+  fence: number,
+  leaseMs: number,
+  nowMs: number,
+): Step<boolean> {
+  if (!ownedBy(record, fence)) return { next: undefined, answer: false };
+  const untilMs = nowMs + leaseMs;
+  return { next: { ...record, untilMs, expiresMs: Math.max(record.expiresMs, untilMs) }, answer: true };
+}
+
+/** Ends a claim. */
+export function finishStep(record: ClaimRecord | undefined, finish: Finish, nowMs: number): Step<boolean> {
+  if (!ownedBy(record, finish.claim.fence)) return { next: undefined, answer: false };
+  const failed = finish.state === 'FAILED';
+  const untilMs = failed ? nowMs + finish.delayMs : 0;
+  const expiresMs = Math.max(nowMs + finish.ttlMs, untilMs);
+  const result = failed ? '' : finish.result;
+  return { next: { ...record, state: finish.state, untilMs, expiresMs, result }, answer: true };
+}
+
+/** What may be told of a record. */
+export function viewOf(record: ClaimRecord | undefined): ClaimView {
+  switch (record?.state) {
+    case undefined:
+      return { kind: 'unknown' };
+    case 'PENDING':
+      return { kind: 'pending' };
+    case 'FAILED':
+      return { kind: 'failed' };
+    case 'PROCESSED':
+      return { kind: 'processed', origin: record.origin, result: record.result };
+    case 'DEAD':
+      return { kind: 'dead', origin: record.origin, result: record.result };
+  }
+}
+
+function ownedBy(record: ClaimRecord | undefined, fence: number): record is ClaimRecord {
+  return record?.state === 'PENDING' && record.fence === fence;
+}

@@ -1,0 +1,117 @@
+import { Observable } from 'rxjs';
+
+import type { Claim, ClaimReply, ClaimRequest, ClaimStore, ClaimView, Finish } from '../../ports/claim-store.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
+
+import { claimCodec } from './claim-codec.ts';
+import {
+  type ClaimRecord,
+  claimStep,
+  extendStep,
+  finishStep,
+  liveAt,
+  sentStep,
+  type Step,
+  viewOf,
+} from './claim-rules.ts';
+import type { Store, Table } from './store.ts';
+
+const purgeEveryMs = 1000;
+const purgeSlice = 500;
+
+/**
+ * {@link ClaimStore} of one process. Decisions are made at once, in the order of the subscriptions; an answer that
+ * changed something comes when the change is durable, so no crash can take back a claim that somebody acts on. Claims
+ * past their time to live count as absent at once and are removed in the background.
+ */
+export class EmbeddedClaims implements ClaimStore {
+  readonly #store: Store;
+  readonly #table: Table<ClaimRecord>;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  #cancelPurge: () => void = () => undefined;
+  #purging: IterableIterator<readonly [string, ClaimRecord]> | undefined;
+
+  constructor(store: Store, clock: Clock, timers: Timers) {
+    this.#store = store;
+    this.#table = store.table('claims', claimCodec);
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#armPurge();
+  }
+
+  claim(request: ClaimRequest): Observable<ClaimReply> {
+    return this.#step(request.id, (record, nowMs) => claimStep(record, request, nowMs));
+  }
+
+  sent(claim: Claim): Observable<boolean> {
+    return this.#step(claim.id, (record, nowMs) => sentStep(record, claim.fence, nowMs));
+  }
+
+  extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]> {
+    return this.#durably((nowMs) =>
+      claims.map(({ id, fence }) => this.#apply(id, nowMs, (record) => extendStep(record, fence, leaseMs, nowMs))),
+    );
+  }
+
+  finish(finish: Finish): Observable<boolean> {
+    return this.#step(finish.claim.id, (record, nowMs) => finishStep(record, finish, nowMs));
+  }
+
+  view(id: string): Observable<ClaimView> {
+    return this.#durably((nowMs) => viewOf(liveAt(this.#table.get(id), nowMs)));
+  }
+
+  ready(): boolean {
+    return this.#store.ready();
+  }
+
+  /** Stops the background work. */
+  close(): void {
+    this.#cancelPurge();
+  }
+
+  #step<A>(id: string, decide: (record: ClaimRecord | undefined, nowMs: number) => Step<A>): Observable<A> {
+    return this.#durably((nowMs) => this.#apply(id, nowMs, (record) => decide(record, nowMs)));
+  }
+
+  #apply<A>(id: string, nowMs: number, decide: (record: ClaimRecord | undefined) => Step<A>): A {
+    const { next, answer } = decide(liveAt(this.#table.get(id), nowMs));
+    if (next !== undefined) this.#table.put(id, next);
+    return answer;
+  }
+
+  #durably<A>(decide: (nowMs: number) => A): Observable<A> {
+    return new Observable<A>((subscriber) => {
+      // Wall time, because leases must mean the same after a restart.
+      const answer = decide(this.#clock.wall());
+      this.#store.whenDurable(() => {
+        subscriber.next(answer);
+        subscriber.complete();
+      });
+    });
+  }
+
+  #armPurge(): void {
+    this.#cancelPurge = this.#timers.after(purgeEveryMs, () => {
+      this.#purge();
+      this.#armPurge();
+    });
+  }
+
+  /** Looks at one slice of the claims, from the beginning again after the last. */
+  #purge(): void {
+    this.#purging ??= this.#table.rows();
+    const nowMs = this.#clock.wall();
+    for (let i = 0; i < purgeSlice; i++) {
+      const row = this.#purging.next();
+      if (row.done === true) {
+        this.#purging = undefined;
+        return;
+      }
+      const [id, record] = row.value;
+      if (liveAt(record, nowMs) === undefined && liveAt(this.#table.get(id), nowMs) === undefined)
+        this.#table.remove(id);
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+import type { RootDatabase } from 'lmdb';
+
+import { LarkspurError } from '../../model/errors.ts';
+
+/** Who holds a data folder. */
+interface Owner {
+  readonly pid: number;
+  /** Tells a process from a later one with the same pid; absent where the system does not say. */
+  readonly startedAt: string | undefined;
+  /** Host and process namespace: pids mean something only inside. */
+  readonly where: string;
+  readonly renewedMs: number;
+}
+
+const ownerKey = Buffer.from('owner');
+/** An owner that another host or container wrote counts as alive for so long after its last sign of life. */
+export const foreignOwnerMs = 15_000;
+
+/**
+ * Takes the folder for this process or throws `data_folder_locked` naming who has it. The owner stands inside the
+ * database, so looking and taking are one write transaction: LMDB's own lock survives a killed holder, and of two
+ * processes that find the owner dead only one gets the folder.
+ */
+export function takeFolder(env: RootDatabase<Buffer, Buffer>, path: string): void {
+  env.transactionSync(() => {
+    const bytes = env.get(ownerKey);
+    const owner = bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as Owner);
+    if (owner !== undefined && isAlive(owner)) {
+      throw new LarkspurError(
+        'data_folder_locked',
+        `data folder ${path} is in use by process ${owner.pid} on ${owner.where}`,
+        {
+          cure: `stop that process (kill ${owner.pid}), or choose another folder with --data`,
+        },
+      );
+    }
+    env.putSync(ownerKey, ownRecord());
+  });
+}
+
+/** Shows a sign of life; inside a transaction of the holder. */
+export function renewFolder(env: RootDatabase<Buffer, Buffer>): Promise<boolean> {
+  return env.put(ownerKey, ownRecord());
+}
+
+/** Gives the folder back. */
+export function leaveFolder(env: RootDatabase<Buffer, Buffer>): void {
+  env.removeSync(ownerKey);
+}
+
+function ownRecord(): Buffer {
+  const owner: Owner = {
+    pid: process.pid,
+    startedAt: startOf(process.pid),
+    where: whereWeAre(),
+    renewedMs: Date.now(),
+  };
+  return Buffer.from(JSON.stringify(owner));
+}
+
+function isAlive(owner: Owner): boolean {
+  if (owner.where !== whereWeAre()) return Date.now() - owner.renewedMs < foreignOwnerMs;
+  try {
+    process.kill(owner.pid, 0);
+  } catch (error) {
+    // EPERM: it lives, under another user.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
+  }
+  const startedAt = startOf(owner.pid);
+  return startedAt === undefined || owner.startedAt === undefined || startedAt === owner.startedAt;
+}
+
+function whereWeAre(): string {
+  try {
+    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return hostname();
+  }
+}
+
+/** Start of a process in clock ticks since boot, from Linux' /proc; `undefined` elsewhere. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in brackets may hold blanks; start time is field 22, the 20th after it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? 'zombie' : fields[19];
+  } catch {
+    return undefined;
+  }
+}

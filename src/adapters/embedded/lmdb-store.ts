@@ -1,0 +1,223 @@
+import { join } from 'node:path';
+
+import { type Database, open, type RootDatabase, TransactionFlags } from 'lmdb';
+
+import { messageOf } from '../../model/errors.ts';
+import type { Timers } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+
+import { openDataFolder, unusable } from './data-folder.ts';
+import { leaveFolder, renewFolder, takeFolder } from './folder-lock.ts';
+import { GroupCommit } from './group-commit.ts';
+import type { BlobLog, Codec, Store, Table } from './store.ts';
+
+// Committed without waiting for the disk: the page cache survives the end of the process, however violent.
+const commitWithoutSync: TransactionFlags = TransactionFlags.SYNCHRONOUS_COMMIT | TransactionFlags.NO_SYNC_FLUSH;
+const syncEveryMs = 1000;
+
+type Bytes = Database<Buffer, Buffer>;
+
+/**
+ * A {@link Store} in an LMDB file. Durable means committed to the operating system: it survives `kill -9` at any moment.
+ * The disk itself is flushed about once a second, so with the power goes at most the last second; the file stays whole.
+ */
+export class LmdbStore implements Store {
+  readonly clusterId: string;
+  readonly #env: RootDatabase<Buffer, Buffer>;
+  readonly #blobs: Bytes;
+  readonly #commit: GroupCommit;
+  readonly #cancelSync: () => void;
+
+  /** Opens a data folder and locks it for this process. Throws `data_folder_locked`, `_unusable` or `_version`. */
+  static open(path: string, timers: Timers, logger: Logger): LmdbStore {
+    const { clusterId } = openDataFolder(path);
+    let env: RootDatabase<Buffer, Buffer>;
+    try {
+      env = open<Buffer, Buffer>({ path: join(path, 'db'), maxDbs: 16, encoding: 'binary', keyEncoding: 'binary' });
+    } catch (error) {
+      throw unusable(path, error);
+    }
+    try {
+      takeFolder(env, path);
+    } catch (error) {
+      void env.close();
+      throw error;
+    }
+    return new LmdbStore(env, clusterId, timers, logger);
+  }
+
+  private constructor(env: RootDatabase<Buffer, Buffer>, clusterId: string, timers: Timers, logger: Logger) {
+    this.clusterId = clusterId;
+    this.#env = env;
+    this.#blobs = openBytes(this.#env, 'blobs');
+    this.#commit = new GroupCommit(
+      (writes) => {
+        // Inside one transaction: a failure leaves none of them.
+        this.#env.transactionSync(() => {
+          for (const write of writes) write();
+        }, commitWithoutSync);
+      },
+      timers,
+      logger,
+    );
+    this.#cancelSync = this.#syncRegularly(timers, logger);
+  }
+
+  table<V>(name: string, codec: Codec<V>): Table<V> {
+    return new LmdbTable(openBytes(this.#env, name), codec, this.#commit);
+  }
+
+  log(topic: string, partition: number): BlobLog {
+    return new LmdbLog(this.#blobs, topic, partition, this.#commit);
+  }
+
+  whenDurable(done: () => void): void {
+    this.#commit.whenDone(done);
+  }
+
+  ready(): boolean {
+    return this.#commit.healthy;
+  }
+
+  async close(): Promise<void> {
+    this.#cancelSync();
+    this.#commit.close();
+    leaveFolder(this.#env);
+    await this.#env.flushed;
+    await this.#env.close();
+  }
+
+  #syncRegularly(timers: Timers, logger: Logger): () => void {
+    let cancel = (): void => undefined;
+    const arm = (): void => {
+      cancel = timers.after(syncEveryMs, () => {
+        this.#sync()
+          .catch((error: unknown) =>
+            logger.warn({ error: messageOf(error) }, 'data folder could not be flushed to disk'),
+          )
+          .finally(arm);
+      });
+    };
+    arm();
+    return () => cancel();
+  }
+
+  /** The sign of life is an asynchronous write, which LMDB flushes in a thread, and everything before it with it. */
+  async #sync(): Promise<void> {
+    try {
+      await renewFolder(this.#env);
+    } catch (error) {
+      // The driver hangs a second rejected promise on its error; left alone it would end the process.
+      if (error instanceof Error && 'commitError' in error) await Promise.allSettled([error.commitError]);
+      throw error;
+    }
+  }
+}
+
+function openBytes(env: RootDatabase<Buffer, Buffer>, name: string): Bytes {
+  return env.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' });
+}
+
+const removed: unique symbol = Symbol('removed');
+
+interface Fresh<V> {
+  readonly value: V | typeof removed;
+}
+
+class LmdbTable<V> implements Table<V> {
+  readonly #db: Bytes;
+  readonly #codec: Codec<V>;
+  readonly #commit: GroupCommit;
+  // What is written but not committed. Identity tells whether a later write has replaced it meanwhile.
+  readonly #fresh = new Map<string, Fresh<V>>();
+
+  constructor(db: Bytes, codec: Codec<V>, commit: GroupCommit) {
+    this.#db = db;
+    this.#codec = codec;
+    this.#commit = commit;
+  }
+
+  get(key: string): V | undefined {
+    const fresh = this.#fresh.get(key);
+    if (fresh !== undefined) return fresh.value === removed ? undefined : fresh.value;
+    const bytes = this.#db.get(Buffer.from(key));
+    return bytes === undefined ? undefined : this.#codec.decode(bytes);
+  }
+
+  put(key: string, value: V): void {
+    const bytes = this.#codec.encode(value);
+    this.#write(key, value, () => this.#db.putSync(Buffer.from(key), bytes));
+  }
+
+  remove(key: string): void {
+    this.#write(key, removed, () => void this.#db.removeSync(Buffer.from(key)));
+  }
+
+  *rows(): IterableIterator<readonly [string, V]> {
+    // In slices, each with a read transaction of its own: a long-lived one would keep LMDB from reusing freed pages.
+    let start: Buffer | undefined;
+    for (;;) {
+      const range = start === undefined ? {} : { start, exclusiveStart: true };
+      const slice = [...this.#db.getRange({ ...range, limit: 200 })];
+      if (slice.length === 0) return;
+      for (const { key, value } of slice) yield [key.toString(), this.#codec.decode(value)];
+      start = slice.at(-1)?.key;
+    }
+  }
+
+  #write(key: string, value: V | typeof removed, write: () => void): void {
+    const entry: Fresh<V> = { value };
+    this.#fresh.set(key, entry);
+    this.#commit.add(write, () => {
+      if (this.#fresh.get(key) === entry) this.#fresh.delete(key);
+    });
+  }
+}
+
+class LmdbLog implements BlobLog {
+  readonly #db: Bytes;
+  readonly #commit: GroupCommit;
+  readonly #prefix: Buffer;
+
+  constructor(db: Bytes, topic: string, partition: number, commit: GroupCommit) {
+    this.#db = db;
+    this.#commit = commit;
+    // NUL cannot stand in a topic name, so no log's keys lie between those of another.
+    this.#prefix = Buffer.concat([Buffer.from(`${topic}\0`), Buffer.of(partition >> 8, partition & 0xff)]);
+  }
+
+  put(offset: number, blob: Buffer): void {
+    this.#commit.add(() => this.#db.putSync(this.#key(offset), blob));
+  }
+
+  *from(offset: number): IterableIterator<readonly [number, Buffer]> {
+    const rows = this.#db.getRange({ start: this.#key(offset), end: this.#key(Number.MAX_SAFE_INTEGER) });
+    for (const { key, value } of rows) yield [this.#offset(key), value];
+  }
+
+  first(): number | undefined {
+    for (const [offset] of this.from(0)) return offset;
+    return undefined;
+  }
+
+  last(): number | undefined {
+    const backwards = { start: this.#key(Number.MAX_SAFE_INTEGER), end: this.#key(0), inclusiveEnd: true };
+    for (const key of this.#db.getKeys({ ...backwards, reverse: true, limit: 1 })) return this.#offset(key);
+    return undefined;
+  }
+
+  remove(offset: number): void {
+    this.#commit.add(() => void this.#db.removeSync(this.#key(offset)));
+  }
+
+  #key(offset: number): Buffer {
+    const key = Buffer.allocUnsafe(this.#prefix.length + 8);
+    this.#prefix.copy(key);
+    key.writeBigUInt64BE(BigInt(offset), this.#prefix.length);
+    return key;
+  }
+
+  #offset(key: Buffer): number {
+    return Number(key.readBigUInt64BE(this.#prefix.length));
+  }
+}

@@ -1,0 +1,117 @@
+import { LarkspurError } from '../../model/errors.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+
+import { PartitionLog } from './partition-log.ts';
+import { jsonCodec, type Store, type Table } from './store.ts';
+
+/** A topic as it is declared. */
+export interface EmbeddedTopic {
+  readonly name: string;
+  /** Default 12. May grow later, never shrink. */
+  readonly partitions?: number;
+  /** Records older than this are dropped once no reader of this process needs them. Default: kept for ever. */
+  readonly retentionMs?: number;
+  /** The oldest records of a partition are dropped while it holds more. Default: no limit. */
+  readonly retentionBytes?: number;
+  /** Largest record, in bytes of the log. Default 1 MiB, as in Kafka. */
+  readonly maxMessageBytes?: number;
+}
+
+/** A topic that is open: its partitions and limits. */
+export interface OpenTopic {
+  readonly name: string;
+  readonly partitions: readonly PartitionLog[];
+  readonly maxMessageBytes: number;
+}
+
+const defaultPartitions = 12;
+const defaultMaxMessageBytes = 1_048_588;
+const purgeEveryMs = 10_000;
+const purgeSlice = 500;
+
+/** All topics of the data folder that were declared, and what keeps them from growing for ever. */
+export class Topics {
+  readonly #topics = new Map<string, OpenTopic>();
+  readonly #declared: readonly EmbeddedTopic[];
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  // Lowest offset that a reader of this process still needs, by `topic/partition`.
+  readonly #needed = new Map<string, Map<object, number>>();
+  #cancelPurge: () => void = () => undefined;
+
+  constructor(store: Store, declared: readonly EmbeddedTopic[], clock: Clock, timers: Timers, logger: Logger) {
+    this.#declared = declared;
+    this.#clock = clock;
+    this.#timers = timers;
+    const ends = store.table<number>('ends', jsonCodec<number>());
+    const counts = store.table<number>('partitions', jsonCodec<number>());
+    for (const topic of declared) this.#topics.set(topic.name, openTopic(topic, store, ends, counts, logger));
+    this.#armPurge();
+  }
+
+  /** Throws `topic_missing` for a name that was not declared. */
+  get(name: string): OpenTopic {
+    const topic = this.#topics.get(name);
+    if (topic !== undefined) return topic;
+    throw new LarkspurError('topic_missing', `topic ${name} is not declared`, {
+      cure: `declare it, or use one of ${[...this.#topics.keys()].join(', ')}`,
+    });
+  }
+
+  /** Says that `reader` has yet to finish everything from `offset` on; `undefined`: it needs nothing any more. */
+  need(reader: object, topic: string, partition: number, offset: number | undefined): void {
+    const key = `${topic}/${partition}`;
+    let readers = this.#needed.get(key);
+    if (readers === undefined) {
+      readers = new Map();
+      this.#needed.set(key, readers);
+    }
+    if (offset === undefined) readers.delete(reader);
+    else readers.set(reader, offset);
+  }
+
+  /** Drops what retention allows, a slice at a time; returns whether something is left to drop. */
+  purge(): boolean {
+    let more = false;
+    for (const { name, retentionMs = Infinity, retentionBytes = Infinity } of this.#declared) {
+      if (retentionMs === Infinity && retentionBytes === Infinity) continue;
+      for (const [partition, log] of this.get(name).partitions.entries()) {
+        const keepFrom = Math.min(Infinity, ...(this.#needed.get(`${name}/${partition}`)?.values() ?? []));
+        const olderThanMs = this.#clock.wall() - retentionMs;
+        more = log.purge({ olderThanMs, maxBytes: retentionBytes, keepFrom }, purgeSlice) === purgeSlice || more;
+      }
+    }
+    return more;
+  }
+
+  /** Stops the purging. */
+  close(): void {
+    this.#cancelPurge();
+  }
+
+  #armPurge(afterMs = purgeEveryMs): void {
+    this.#cancelPurge = this.#timers.after(afterMs, () => this.#armPurge(this.purge() ? 10 : purgeEveryMs));
+  }
+}
+
+function openTopic(
+  declared: EmbeddedTopic,
+  store: Store,
+  ends: Table<number>,
+  counts: Table<number>,
+  logger: Logger,
+): OpenTopic {
+  const { name, partitions = defaultPartitions, maxMessageBytes = defaultMaxMessageBytes } = declared;
+  const before = counts.get(name) ?? 0;
+  if (before > partitions) {
+    logger.warn(
+      { topic: name, declared: partitions, kept: before },
+      'a topic cannot lose partitions: the old count stays',
+    );
+  }
+  const count = Math.max(before, partitions);
+  if (count !== before) counts.put(name, count);
+  const logs = Array.from({ length: count }, (_, partition) => new PartitionLog(store, ends, name, partition));
+  return { name, partitions: logs, maxMessageBytes };
+}
