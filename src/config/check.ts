@@ -1,0 +1,108 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+
+import { allowed, nearest } from './allowed.ts';
+import type { Mistake } from './mistake.ts';
+import { configSchema } from './schema.ts';
+import { shown } from './secrets.ts';
+import { isTree, mapLeaves, type Path, pathText, type Tree, valueAt, without } from './tree.ts';
+
+const validate = new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }).compile(
+  configSchema,
+);
+
+/** What became of a written configuration: everything that is wrong, and what remains without the wrong parts. */
+export interface Checked {
+  readonly mistakes: readonly Mistake[];
+  readonly sound: Tree;
+}
+
+/**
+ * Checks a written configuration against the schema.
+ * @param fromEnv whether the text at a path came from the environment, where a number can only be written as text
+ */
+export function check(written: unknown, fromEnv: (path: string) => boolean): Checked {
+  if (!isTree(written)) {
+    return { mistakes: [{ path: [], message: 'the configuration must be a map of keys to values' }], sound: {} };
+  }
+  const value = typed(written, fromEnv);
+  if (validate(value)) return { mistakes: [], sound: value };
+  const mistakes = mistakesFrom(validate.errors ?? [], value);
+  return { mistakes, sound: mistakes.reduce((tree, { path }) => without(tree, path), value) };
+}
+
+// Texts from the environment become what the schema asks for, where they can.
+function typed(written: Tree, fromEnv: (path: string) => boolean): Tree {
+  if (validate(written)) return written;
+  const wanted = new Set(
+    (validate.errors ?? []).filter((e) => e.keyword === 'type').map((e) => pathText(pathOf(e.instancePath, written))),
+  );
+  const value = mapLeaves(written, (leaf, path) => {
+    const at = pathText(path);
+    if (typeof leaf !== 'string' || !wanted.has(at) || !fromEnv(at)) return leaf;
+    if (/^-?\d+(\.\d+)?$/.test(leaf)) return Number(leaf);
+    return leaf === 'true' ? true : leaf === 'false' ? false : leaf;
+  });
+  return isTree(value) ? value : {};
+}
+
+function mistakesFrom(errors: readonly ErrorObject[], value: Tree): Mistake[] {
+  const found = new Map<string, Mistake>();
+  for (const error of errors) {
+    if (isNoise(error, errors)) continue;
+    const mistake = mistakeFrom(error, value);
+    const at = pathText(mistake.path);
+    if (!found.has(at)) found.set(at, mistake);
+  }
+  return [...found.values()];
+}
+
+/**
+ * A choice (`anyOf`) reports the errors of each of its branches. When the value is a section and one branch takes
+ * sections, that branch's errors are the useful ones; else the choice itself is.
+ */
+function isNoise(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
+  if (error.keyword === 'anyOf') return sectionBranch(error) !== undefined;
+  return errors.some((choice) => {
+    if (choice.keyword !== 'anyOf' || !error.schemaPath.startsWith(`${choice.schemaPath}/`)) return false;
+    if (!`${error.instancePath}/`.startsWith(`${choice.instancePath}/`)) return false;
+    const branch = sectionBranch(choice);
+    return branch === undefined || !error.schemaPath.startsWith(`${choice.schemaPath}/${branch}/`);
+  });
+}
+
+function sectionBranch(choice: ErrorObject): number | undefined {
+  if (!isTree(choice.data)) return undefined;
+  const branches = (choice.schema as readonly Tree[]).flatMap((b, index) => (b['type'] === 'object' ? [index] : []));
+  return branches.length === 1 ? branches[0] : undefined;
+}
+
+function mistakeFrom(error: ErrorObject, value: Tree): Mistake {
+  const path = pathOf(error.instancePath, value);
+  const schema = error.parentSchema as Tree;
+  const params = error.params as Readonly<Record<string, string>>;
+  if (error.keyword === 'additionalProperties') {
+    const key = params['additionalProperty'] ?? '';
+    if (isTree(schema['patternProperties'])) {
+      return { path: [...path, key], message: `is not a name that is allowed here (${String(schema['description'])})` };
+    }
+    return {
+      path: [...path, key],
+      message: `is not a known key; ${nearest(key, Object.keys(schema['properties'] as Tree))}`,
+    };
+  }
+  if (error.keyword === 'required') {
+    const key = params['missingProperty'] ?? '';
+    return { path: [...path, key], message: `is missing, must be ${allowed((schema['properties'] as Tree)[key])}` };
+  }
+  return { path, message: `is ${shown(path, error.data)}, must be ${allowed(schema)}` };
+}
+
+/** Keys and list positions of a JSON pointer. */
+function pathOf(pointer: string, value: Tree): Path {
+  const path: (string | number)[] = [];
+  for (const part of pointer.split('/').slice(1)) {
+    const step = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    path.push(Array.isArray(valueAt(value, path)) ? Number(step) : step);
+  }
+  return path;
+}

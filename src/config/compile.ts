@@ -1,0 +1,157 @@
+import { type BreakerOptions, breakerDefaults } from '../operators/breaker/options.ts';
+import { retryDefaults, type RetryOptions } from '../operators/retry/options.ts';
+
+import type { Address, Config, FallbackConfig, KafkaConfig, LimitConfig, UpstreamConfig } from './config.ts';
+import { defaults, serviceDefaults } from './defaults.ts';
+import type { RawUpstream } from './schema-upstream.ts';
+import type { RawConfig } from './schema.ts';
+
+/** A rule with this limit never applies; a number, so that arithmetic on it stays sound. */
+export const never = Number.MAX_SAFE_INTEGER;
+
+/** Texts of the PEM files, by the path they were named with. */
+export type PemTexts = ReadonlyMap<string, string>;
+
+/** Makes the frozen {@link Config} from a complete and faultless raw one. */
+export function compile(raw: RawConfig, pem: PemTexts): Config {
+  const upstreams: Record<string, UpstreamConfig> = Object.create(null) as Record<string, UpstreamConfig>;
+  for (const [name, upstream] of Object.entries(raw.upstreams ?? {})) upstreams[name] = compileUpstream(name, upstream);
+  const { ring, lanes, claims, commit } = raw.worker ?? {};
+  const config: Config = {
+    kafka: raw.kafka === undefined ? undefined : compileKafka(raw.kafka, pem),
+    redis:
+      raw.redis?.url === undefined
+        ? undefined
+        : { url: raw.redis.url, keyPrefix: raw.redis.keyPrefix ?? serviceDefaults.redis.keyPrefix },
+    listen: {
+      ingress: compileAddress(raw.listen?.ingress ?? defaults.listen.ingress),
+      admin: compileAddress(raw.listen?.admin ?? defaults.listen.admin),
+    },
+    adminToken: raw.adminToken,
+    data: raw.data ?? defaults.data,
+    apps: (raw.apps ?? []).map(({ id, secret, encryptKey, verificationToken }) => ({
+      id,
+      secret,
+      encryptKey,
+      verificationToken,
+    })),
+    upstreams,
+    worker: {
+      inFlight: raw.worker?.inFlight ?? defaults.worker.inFlight,
+      ring: { ...defaults.worker.ring, ...ring, capacity: powerOfTwo(ring?.capacity ?? defaults.worker.ring.capacity) },
+      lanes: { ...defaults.worker.lanes, ...lanes },
+      claims: { ...defaults.worker.claims, ...claims },
+      commit: { ...defaults.worker.commit, ...commit },
+    },
+    logLevel: raw.logLevel ?? defaults.logLevel,
+    drainMs: raw.drainMs ?? defaults.drainMs,
+  };
+  return deepFreeze(config);
+}
+
+function compileKafka(raw: NonNullable<RawConfig['kafka']>, pem: PemTexts): KafkaConfig {
+  const files = typeof raw.ssl === 'object' ? raw.ssl : {};
+  const part = (key: string, file: string | undefined) => {
+    const text = file === undefined ? undefined : pem.get(file);
+    return text === undefined ? {} : { [key]: text };
+  };
+  const { mechanism, username, password } = raw.sasl ?? {};
+  return {
+    brokers: raw.brokers ?? [],
+    topicPrefix: raw.topicPrefix ?? serviceDefaults.kafka.topicPrefix,
+    group: raw.group ?? serviceDefaults.kafka.group,
+    clientId: raw.clientId ?? serviceDefaults.kafka.clientId,
+    ssl:
+      raw.ssl === undefined || raw.ssl === false
+        ? undefined
+        : { ...part('ca', files.caFile), ...part('cert', files.certFile), ...part('key', files.keyFile) },
+    sasl:
+      mechanism === undefined || username === undefined || password === undefined
+        ? undefined
+        : { mechanism, username, password },
+  };
+}
+
+/** `host:port` in parts; the brackets of an IPv6 literal go. */
+function compileAddress(text: string): Address {
+  const colon = text.lastIndexOf(':');
+  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+}
+
+function powerOfTwo(atLeast: number): number {
+  return 2 ** Math.ceil(Math.log2(atLeast));
+}
+
+function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
+  const { connectMs = 0, attemptMs = 0, totalMs = 0 } = raw.timeouts ?? {};
+  return {
+    name,
+    profile: raw.profile ?? 'http',
+    baseUrl: (raw.baseUrl ?? raw.targets?.[0] ?? '').replace(/\/+$/, ''),
+    concurrency: raw.concurrency ?? 1,
+    bucketConcurrency: raw.bucketConcurrency ?? 1,
+    connections: raw.connections ?? 1,
+    maxResponseBytes: raw.maxResponseBytes ?? 0,
+    timeouts: { connectMs, attemptMs, totalMs },
+    retry: raw.retry === 'off' ? 'off' : compileRetry(raw.retry ?? {}, totalMs),
+    breaker: raw.breaker === 'off' ? 'off' : compileBreaker(raw.breaker ?? {}),
+    limits: (raw.limits ?? []).map(compileLimit),
+    fallback: raw.fallback === 'off' ? 'off' : compileFallback(raw.fallback ?? {}),
+  };
+}
+
+function compileRetry(raw: Exclude<NonNullable<RawUpstream['retry']>, 'off'>, totalMs: number): RetryOptions {
+  const budget = { ...retryDefaults.budget, ...raw.budget };
+  return { ...retryDefaults, ...raw, budget, longestVisitMs: totalMs };
+}
+
+function compileBreaker(raw: Exclude<NonNullable<RawUpstream['breaker']>, 'off'>): BreakerOptions {
+  const d = breakerDefaults;
+  const limit = (value: number | 'off' | undefined, fallback: number) =>
+    value === 'off' ? never : (value ?? fallback);
+  return {
+    // An elastic window is kept at its longest: a decision on more calls is the safer one.
+    windowMs: raw.window?.maxMs ?? raw.window?.ms ?? d.windowMs,
+    buckets: raw.buckets ?? d.buckets,
+    minCalls: limit(raw.minCalls, d.minCalls),
+    failureRatio: raw.failureRatio ?? d.failureRatio,
+    // No call lasts that long: the slow rule is off.
+    slowMs: raw.slowRatio === 'off' ? never : (raw.slowMs ?? d.slowMs),
+    slowRatio: raw.slowRatio === 'off' ? 1 : (raw.slowRatio ?? d.slowRatio),
+    consecutiveFailures: limit(raw.consecutiveFailures, d.consecutiveFailures),
+    minInFlight: raw.minInFlight ?? d.minInFlight,
+    coolDownMs: raw.coolDownMs ?? d.coolDownMs,
+    maxOpenMs: raw.maxOpenMs ?? d.maxOpenMs,
+    openJitter: raw.openJitter ?? d.openJitter,
+    probes: raw.probes ?? d.probes,
+    probesToClose: raw.successesInARow ?? d.probesToClose,
+    probeLeaseMs: raw.probeLeaseMs ?? d.probeLeaseMs,
+    rampFrom: raw.halfOpenShare ?? d.rampFrom,
+    rampMs: raw.rampMs ?? d.rampMs,
+    closeP95Ms: raw.closeWhen?.p95Ms,
+    closeSuccessRatio: raw.closeWhen?.successRatio,
+    adaptive: { ...d.adaptive, ...raw.adaptive },
+  };
+}
+
+function compileLimit(raw: NonNullable<RawUpstream['limits']>[number]): LimitConfig {
+  if (raw.perSecond !== undefined) return { limit: raw.perSecond, windowMs: 1_000 };
+  if (raw.perMinute !== undefined) return { limit: raw.perMinute, windowMs: 60_000 };
+  return { limit: raw.limit ?? 1, windowMs: raw.windowMs ?? 1_000 };
+}
+
+function compileFallback(raw: Exclude<NonNullable<RawUpstream['fallback']>, 'off'>): FallbackConfig {
+  return {
+    cacheTtlMs: raw.cacheTtlMs ?? 0,
+    default: 'default' in raw ? { body: raw.default } : undefined,
+    afterAttempts: raw.afterAttempts ?? retryDefaults.attemptsInARow,
+  };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const item of Object.values(value)) deepFreeze(item);
+  }
+  return value;
+}

@@ -1,0 +1,56 @@
+import { defaults, serviceDefaults, upstreamDefaults } from './defaults.ts';
+import { preset } from './presets.ts';
+import type { RawUpstream } from './schema-upstream.ts';
+import type { RawConfig } from './schema.ts';
+import { eachLeaf, merge, type Path, pathText, valueAt } from './tree.ts';
+
+/** A configuration in the words of the file with every value present, and where each came from. */
+export interface Complete {
+  readonly value: RawConfig;
+  /** By path text: `default`, `preset gateway`, or what {@link complete} was given for a written value. */
+  readonly sources: ReadonlyMap<string, string>;
+}
+
+/**
+ * Lays written values over presets over defaults. The upstream `feishu` is always there.
+ * @param written sound: without mistakes that the schema finds
+ * @param sourceOf where a written value came from
+ */
+export function complete(written: RawConfig, sourceOf: (path: Path) => string): Complete {
+  const presets: RawConfig = { upstreams: {} };
+  const bases: RawConfig = {
+    ...defaults,
+    ...(written.kafka === undefined ? {} : { kafka: serviceDefaults.kafka }),
+    ...(written.redis === undefined ? {} : { redis: serviceDefaults.redis }),
+  };
+  const ups: Record<string, RawUpstream> = {};
+  const presetUps: Record<string, RawUpstream> = {};
+  for (const name of new Set(['feishu', ...Object.keys(written.upstreams ?? {})])) {
+    const own = written.upstreams?.[name] ?? {};
+    const under = own.preset === undefined ? {} : preset(own.preset, name);
+    presetUps[name] = under;
+    ups[name] = upstreamDefaults(name, merge(under, own) as RawUpstream);
+  }
+  const below = merge({ ...bases, upstreams: ups }, { ...presets, upstreams: presetUps });
+  const value = merge(below, written) as RawConfig;
+
+  const sources = new Map<string, string>();
+  eachLeaf(value, (path) => {
+    sources.set(pathText(path), source(path, written, presetUps, sourceOf));
+  });
+  return { value, sources };
+}
+
+function source(
+  path: Path,
+  written: RawConfig,
+  presets: Readonly<Record<string, RawUpstream>>,
+  sourceOf: (path: Path) => string,
+): string {
+  if (valueAt(written, path) !== undefined) return sourceOf(path);
+  const name = path[1];
+  if (path[0] === 'upstreams' && typeof name === 'string' && valueAt(presets[name], path.slice(2)) !== undefined) {
+    return `preset ${written.upstreams?.[name]?.preset ?? ''}`;
+  }
+  return 'default';
+}

@@ -1,0 +1,122 @@
+import type { BreakerOptions } from '../operators/breaker/options.ts';
+import type { RetryOptions } from '../operators/retry/options.ts';
+
+/** A host and a port; port 0 takes a free one. */
+export interface Address {
+  /** Without the brackets of an IPv6 literal. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** How to reach Kafka. */
+export interface KafkaConfig {
+  readonly brokers: readonly string[];
+  readonly topicPrefix: string;
+  readonly group: string;
+  readonly clientId: string;
+  /** PEM texts, `undefined` for plain text; an empty object trusts the system's authorities. */
+  readonly ssl: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
+  readonly sasl:
+    | {
+        readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+        readonly username: string;
+        readonly password: string;
+      }
+    | undefined;
+}
+
+/** One Feishu app. */
+export interface AppConfig {
+  readonly id: string;
+  readonly secret: string;
+  readonly encryptKey: string | undefined;
+  readonly verificationToken: string | undefined;
+}
+
+/** At most `limit` calls start in any window of `windowMs`. Same shape as the port's RateWindow. */
+export interface LimitConfig {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** What answers when there is no live answer. */
+export interface FallbackConfig {
+  /** How old a last good answer may be; 0: none is kept. */
+  readonly cacheTtlMs: number;
+  /** Static answer, wrapped so that `null` can be one; `undefined`: none. */
+  readonly default: { readonly body: unknown } | undefined;
+  /** Attempts before it is used. */
+  readonly afterAttempts: number;
+}
+
+/** One API that calls go to. */
+export interface UpstreamConfig {
+  readonly name: string;
+  readonly profile: 'feishu' | 'http';
+  /** Without a trailing slash; may hold a path that all calls get in front. */
+  readonly baseUrl: string;
+  /** Calls in flight at once, in this process. */
+  readonly concurrency: number;
+  /** Calls in flight at once per quota bucket, in this process. */
+  readonly bucketConcurrency: number;
+  /** Open sockets. */
+  readonly connections: number;
+  /** A longer answer ends as `response_too_large`. */
+  readonly maxResponseBytes: number;
+  /** connect <= attempt <= total. `totalMs` bounds the attempts made one after another; then the call is held. */
+  readonly timeouts: { readonly connectMs: number; readonly attemptMs: number; readonly totalMs: number };
+  readonly retry: RetryOptions | 'off';
+  readonly breaker: BreakerOptions | 'off';
+  readonly limits: readonly LimitConfig[];
+  readonly fallback: FallbackConfig | 'off';
+}
+
+/** Sizes and times of the pipeline. */
+export interface WorkerConfig {
+  readonly inFlight: number;
+  readonly ring: {
+    /** Power of two. */
+    readonly capacity: number;
+    readonly highItems: number;
+    readonly lowItems: number;
+    readonly highBytes: number;
+    readonly lowBytes: number;
+    /** Over all partitions of the process. */
+    readonly totalBytes: number;
+  };
+  readonly lanes: { readonly capacity: number; readonly max: number };
+  readonly claims: {
+    readonly leaseMs: number;
+    readonly renewMs: number;
+    readonly maxTakeovers: number;
+    readonly ttlMs: number;
+    /** For APIs without an idempotency key. */
+    readonly unkeyedTtlMs: number;
+  };
+  readonly commit: {
+    readonly intervalMs: number;
+    readonly everyDone: number;
+    readonly maxAhead: number;
+  };
+}
+
+/** How much is logged. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** The configuration, checked and complete. Frozen. */
+export interface Config {
+  /** `undefined`: embedded mode. */
+  readonly kafka: KafkaConfig | undefined;
+  /** Present whenever `kafka` is. */
+  readonly redis: { readonly url: string; readonly keyPrefix: string } | undefined;
+  readonly listen: { readonly ingress: Address; readonly admin: Address };
+  readonly adminToken: string | undefined;
+  /** Folder of the embedded store, or `memory`. */
+  readonly data: string;
+  readonly apps: readonly AppConfig[];
+  /** By name; `feishu` is always among them. Has no prototype, so any name may be looked up. */
+  readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
+  readonly worker: WorkerConfig;
+  readonly logLevel: LogLevel;
+  readonly drainMs: number;
+}

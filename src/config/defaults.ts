@@ -1,0 +1,130 @@
+import { breakerDefaults } from '../operators/breaker/options.ts';
+import { retryDefaults } from '../operators/retry/options.ts';
+
+import type { RawUpstream } from './schema-upstream.ts';
+import type { RawConfig } from './schema.ts';
+
+const MiB = 1024 * 1024;
+
+/** What holds when nothing is written, but for upstreams. */
+export const defaults = {
+  listen: { ingress: '127.0.0.1:8080', admin: '127.0.0.1:9464' },
+  data: '.larkspur/data',
+  apps: [],
+  worker: {
+    inFlight: 256,
+    ring: {
+      capacity: 1024,
+      highItems: 512,
+      lowItems: 128,
+      highBytes: 8 * MiB,
+      lowBytes: 2 * MiB,
+      totalBytes: 32 * MiB,
+    },
+    lanes: { capacity: 256, max: 10_000 },
+    claims: {
+      leaseMs: 30_000,
+      renewMs: 10_000,
+      maxTakeovers: 8,
+      ttlMs: 86_400_000,
+      unkeyedTtlMs: 7 * 86_400_000,
+    },
+    commit: { intervalMs: 500, everyDone: 1000, maxAhead: 4096 },
+  },
+  logLevel: 'info',
+  drainMs: 20_000,
+} satisfies RawConfig;
+
+/** What holds for Kafka and Redis once they are named. */
+export const serviceDefaults = {
+  kafka: { topicPrefix: 'larkspur.', group: 'larkspur-worker', clientId: 'larkspur', ssl: false },
+  redis: { keyPrefix: 'larkspur:' },
+} satisfies RawConfig;
+
+/**
+ * What holds for an upstream. Some defaults follow from what is written: a default never contradicts a written value.
+ * @param written preset and file
+ */
+export function upstreamDefaults(name: string, written: RawUpstream): RawUpstream {
+  const profile = written.profile ?? (name === 'feishu' ? 'feishu' : 'http');
+  const feishu = profile === 'feishu';
+  const times = written.timeouts ?? {};
+  const attemptMs = times.attemptMs ?? Math.min(feishu ? 10_000 : 3_000, times.totalMs ?? Infinity);
+  const concurrency = written.concurrency ?? (feishu ? 128 : 64);
+  return {
+    profile,
+    ...(name === 'feishu' ? { baseUrl: 'https://open.feishu.cn' } : {}),
+    concurrency,
+    bucketConcurrency: Math.min(32, concurrency),
+    connections: concurrency,
+    maxResponseBytes: MiB,
+    timeouts: {
+      connectMs: Math.min(1_000, attemptMs),
+      attemptMs,
+      totalMs: Math.max(feishu ? 30_000 : 10_000, attemptMs),
+    },
+    retry: retryFor(written),
+    breaker: breakerFor(written, attemptMs),
+    limits: [],
+    fallback: fallbackFor(written),
+  };
+}
+
+function retryFor(written: RawUpstream): NonNullable<RawUpstream['retry']> {
+  const given = typeof written.retry === 'object' ? written.retry : {};
+  const baseMs = given.baseMs ?? Math.min(retryDefaults.baseMs, given.capMs ?? Infinity);
+  const d = retryDefaults;
+  // The longest visit is not among them: it has its place among the timeouts, as `totalMs`.
+  return {
+    maxAttempts: d.maxAttempts,
+    jitter: 'full',
+    longestWaitMs: d.longestWaitMs,
+    minWorkMs: d.minWorkMs,
+    attemptsInARow: Math.min(d.attemptsInARow, given.maxAttempts ?? Infinity),
+    baseMs,
+    capMs: Math.max(d.capMs, baseMs),
+    floorMs: Math.min(d.floorMs, given.capMs ?? Infinity),
+    budget: { ...d.budget, start: Math.min(d.budget.start, given.budget?.cap ?? Infinity) },
+  };
+}
+
+function breakerFor(written: RawUpstream, attemptMs: number): NonNullable<RawUpstream['breaker']> {
+  const given = typeof written.breaker === 'object' ? written.breaker : {};
+  const d = breakerDefaults;
+  // At 5 calls a second 20 calls take too long to come together.
+  const slow = (written.limits ?? []).some((limit) => perSecond(limit) <= 5);
+  const probes = given.probes ?? Math.max(d.probes, given.successesInARow ?? 0);
+  return {
+    window: { ms: d.windowMs },
+    mode: 'buckets',
+    buckets: d.buckets,
+    minCalls: slow ? 8 : d.minCalls,
+    failureRatio: d.failureRatio,
+    slowMs: d.slowMs,
+    slowRatio: d.slowRatio,
+    consecutiveFailures: slow ? 6 : d.consecutiveFailures,
+    minInFlight: d.minInFlight,
+    coolDownMs: Math.min(d.coolDownMs, given.maxOpenMs ?? Infinity),
+    maxOpenMs: Math.max(d.maxOpenMs, given.coolDownMs ?? 0),
+    openJitter: d.openJitter,
+    probes,
+    successesInARow: Math.min(d.probesToClose, probes),
+    probeLeaseMs: attemptMs + 5_000,
+    halfOpenShare: d.rampFrom,
+    rampMs: d.rampMs,
+    closeWhen: {},
+    adaptive: { ...d.adaptive, max: Math.max(d.adaptive.max, given.failureRatio ?? 0) },
+  };
+}
+
+function fallbackFor(written: RawUpstream): NonNullable<RawUpstream['fallback']> {
+  const most = typeof written.retry === 'object' ? (written.retry.maxAttempts ?? Infinity) : Infinity;
+  return { afterAttempts: written.retry === 'off' ? 1 : Math.min(retryDefaults.attemptsInARow, most) };
+}
+
+/** Calls per second that a written limit allows on average. */
+function perSecond(limit: NonNullable<RawUpstream['limits']>[number]): number {
+  if (limit.perSecond !== undefined) return limit.perSecond;
+  if (limit.perMinute !== undefined) return limit.perMinute / 60;
+  return ((limit.limit ?? Infinity) * 1_000) / (limit.windowMs ?? 1_000);
+}

@@ -1,0 +1,29 @@
+import { LarkspurError } from '../model/errors.ts';
+
+import { type Path, pathText } from './tree.ts';
+
+/** One thing that is wrong with the configuration. Holds no secret. */
+export interface Mistake {
+  /** Empty for the file as a whole. */
+  readonly path: Path;
+  /** What is wrong and what is allowed. */
+  readonly message: string;
+}
+
+/** A mistake as a line of text. @param source where the value was written, if that is known */
+export function mistakeText(mistake: Mistake, source?: string): string {
+  const where = source === undefined || source === 'default' ? '' : ` (${source})`;
+  return mistake.path.length === 0 ? mistake.message : `${pathText(mistake.path)}${where}: ${mistake.message}`;
+}
+
+/** The error that lists all mistakes, one a line. */
+export function configInvalid(lines: readonly string[]): LarkspurError {
+  const count = lines.length === 1 ? '1 mistake' : `${lines.length} mistakes`;
+  return new LarkspurError(
+    'config_invalid',
+    `the configuration has ${count}\n${lines.map((l) => `  - ${l}`).join('\n')}`,
+    {
+      cure: 'correct the lines above; `larkspur config check` lists what is left',
+    },
+  );
+}

@@ -1,0 +1,32 @@
+import type { Path } from './tree.ts';
+import { eachLeaf, pathText } from './tree.ts';
+
+// Keys that are checked but change nothing in this version. One list, so that building one means striking a line.
+const patterns: readonly string[] = [
+  'routes',
+  'profiles',
+  'upstreams.*.targets',
+  'upstreams.*.health',
+  'upstreams.*.cache',
+  'upstreams.*.use',
+  'upstreams.*.breaker.mode',
+  'upstreams.*.breaker.probe',
+  'upstreams.*.breaker.window.minMs',
+  'upstreams.*.breaker.window.maxMs',
+  'upstreams.*.breaker.window.targetCalls',
+];
+
+/** Warnings for written keys that this version accepts and does not act on. */
+export function notActedOn(written: unknown): string[] {
+  const found = new Set<string>();
+  eachLeaf(written, (path) => {
+    const key = patterns.map((pattern) => prefixOf(path, pattern.split('.'))).find((prefix) => prefix !== undefined);
+    if (key !== undefined) found.add(pathText(key));
+  });
+  return [...found].map((key) => `${key} is accepted but not acted on in this version`);
+}
+
+function prefixOf(path: Path, pattern: readonly string[]): Path | undefined {
+  const fits = pattern.every((step, index) => index < path.length && (step === '*' || step === path[index]));
+  return fits ? path.slice(0, pattern.length) : undefined;
+}

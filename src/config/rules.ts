@@ -1,0 +1,147 @@
+import type { Mistake } from './mistake.ts';
+import type { RawUpstream } from './schema-upstream.ts';
+import type { RawConfig } from './schema.ts';
+import { isTree, type Path } from './tree.ts';
+
+type Report = (path: Path, message: string) => void;
+
+/**
+ * Rules between values, which a schema cannot say.
+ * @param config complete, without what the schema found wrong
+ * @param written as it was written: what stands there with a mistake is not also called missing
+ */
+export function ruleMistakes(config: RawConfig, written: unknown): Mistake[] {
+  const mistakes: Mistake[] = [];
+  const report: Report = (path, message) => mistakes.push({ path, message });
+  const names = isTree(written) ? written : {};
+
+  if (names['kafka'] !== undefined && names['redis'] === undefined) {
+    report(['redis'], 'is missing: with Kafka the claims live in Redis, give redis.url');
+  }
+  if (isTree(names['kafka']) && names['kafka']['brokers'] === undefined) {
+    report(['kafka', 'brokers'], 'is missing, must be a list of host:port');
+  }
+  if (isTree(names['redis']) && names['redis']['url'] === undefined) {
+    report(['redis', 'url'], 'is missing, must be a redis:// or rediss:// address');
+  }
+  hosts(config, report);
+  apps(config, report);
+  sizes(config, report);
+  for (const [name, upstream] of Object.entries(config.upstreams ?? {})) {
+    const own = isTree(names['upstreams']) ? names['upstreams'][name] : undefined;
+    upstreamRules(['upstreams', name], upstream, isTree(own) ? own : {}, config, report);
+  }
+  return mistakes;
+}
+
+function hosts(config: RawConfig, report: Report): void {
+  const sasl = config.kafka?.sasl;
+  for (const key of ['mechanism', 'username', 'password'] as const) {
+    if (sasl !== undefined && sasl[key] === undefined) report(['kafka', 'sasl', key], 'is missing');
+  }
+  for (const key of ['ingress', 'admin'] as const) {
+    const address = config.listen?.[key] ?? '';
+    const at = ['listen', key];
+    if (address === '') continue;
+    if (!/^(127\.|localhost:|\[::1\]:)/.test(address) && config.adminToken === undefined) {
+      report(at, `is ${address}, reachable from other machines: that needs adminToken (or LARKSPUR_ADMIN_TOKEN)`);
+    }
+  }
+  const { ingress, admin } = config.listen ?? {};
+  if (ingress !== undefined && ingress === admin && !ingress.endsWith(':0')) {
+    report(['listen', 'admin'], `is ${admin}, the same as listen.ingress`);
+  }
+}
+
+function apps(config: RawConfig, report: Report): void {
+  const seen = new Set<string>();
+  for (const [index, { id }] of (config.apps ?? []).entries()) {
+    if (seen.has(id)) report(['apps', index, 'id'], `is ${id}, which stands in the list before`);
+    seen.add(id);
+  }
+}
+
+function sizes(config: RawConfig, report: Report): void {
+  const { ring, claims } = config.worker ?? {};
+  const at = (key: string): Path => ['worker', 'ring', key];
+  notAbove(report, at('lowItems'), ring?.lowItems, 'worker.ring.highItems', ring?.highItems);
+  notAbove(report, at('highItems'), ring?.highItems, 'worker.ring.capacity', ring?.capacity);
+  notAbove(report, at('lowBytes'), ring?.lowBytes, 'worker.ring.highBytes', ring?.highBytes);
+  notAbove(report, at('highBytes'), ring?.highBytes, 'worker.ring.totalBytes', ring?.totalBytes);
+  const half = claims?.leaseMs === undefined ? undefined : claims.leaseMs / 2;
+  notAbove(report, ['worker', 'claims', 'renewMs'], claims?.renewMs, 'half of worker.claims.leaseMs', half);
+}
+
+function upstreamRules(at: Path, upstream: RawUpstream, own: object, config: RawConfig, report: Report): void {
+  const name = at.join('.');
+  if (upstream.baseUrl === undefined && !('baseUrl' in own) && !('targets' in own)) {
+    report([...at, 'baseUrl'], 'is missing, must be an http:// or https:// address');
+  }
+  const { connectMs, attemptMs, totalMs } = upstream.timeouts ?? {};
+  notAbove(report, [...at, 'timeouts', 'connectMs'], connectMs, `${name}.timeouts.attemptMs`, attemptMs);
+  notAbove(report, [...at, 'timeouts', 'attemptMs'], attemptMs, `${name}.timeouts.totalMs`, totalMs);
+  const { leaseMs = Infinity, renewMs = 0 } = config.worker?.claims ?? {};
+  // An attempt starts only while the lease surely outlives it.
+  const longest = leaseMs - renewMs - 2_000;
+  notAbove(report, [...at, 'timeouts', 'attemptMs'], attemptMs, 'worker.claims: leaseMs - renewMs - 2000', longest);
+  const { retry, breaker, fallback } = upstream;
+  if (typeof retry === 'object') {
+    notAbove(report, [...at, 'retry', 'baseMs'], retry.baseMs, `${name}.retry.capMs`, retry.capMs);
+    notAbove(report, [...at, 'retry', 'floorMs'], retry.floorMs, `${name}.retry.capMs`, retry.capMs);
+    notAbove(
+      report,
+      [...at, 'retry', 'attemptsInARow'],
+      retry.attemptsInARow,
+      `${name}.retry.maxAttempts`,
+      retry.maxAttempts,
+    );
+    notAbove(
+      report,
+      [...at, 'retry', 'budget', 'start'],
+      retry.budget?.start,
+      `${name}.retry.budget.cap`,
+      retry.budget?.cap,
+    );
+    if (typeof fallback === 'object') {
+      const after = fallback.afterAttempts;
+      notAbove(report, [...at, 'fallback', 'afterAttempts'], after, `${name}.retry.maxAttempts`, retry.maxAttempts);
+    }
+  }
+  if (typeof breaker === 'object') {
+    const b: Path = [...at, 'breaker'];
+    notAbove(report, [...b, 'coolDownMs'], breaker.coolDownMs, `${name}.breaker.maxOpenMs`, breaker.maxOpenMs);
+    notAbove(report, [...b, 'successesInARow'], breaker.successesInARow, `${name}.breaker.probes`, breaker.probes);
+    notAbove(
+      report,
+      [...b, 'failureRatio'],
+      breaker.failureRatio,
+      `${name}.breaker.adaptive.max`,
+      breaker.adaptive?.max,
+    );
+    notAbove(report, [...at, 'timeouts', 'attemptMs'], attemptMs, `${name}.breaker.probeLeaseMs`, breaker.probeLeaseMs);
+    const { minMs, maxMs } = breaker.window ?? {};
+    notAbove(report, [...b, 'window', 'minMs'], minMs, `${name}.breaker.window.maxMs`, maxMs);
+  }
+  for (const [index, limit] of (upstream.limits ?? []).entries()) {
+    const keys = Object.keys(limit).sort().join(' and ');
+    if (!['perSecond', 'perMinute', 'limit and windowMs'].includes(keys)) {
+      report(
+        [...at, 'limits', index],
+        `has ${keys || 'nothing'}, must be { perSecond }, { perMinute } or { limit, windowMs }`,
+      );
+    }
+  }
+}
+
+/** An inner limit above an outer one never takes effect: somebody misread one of the two. */
+function notAbove(
+  report: Report,
+  path: Path,
+  inner: number | undefined,
+  outerName: string,
+  outer: number | undefined,
+): void {
+  if (inner !== undefined && outer !== undefined && inner > outer) {
+    report(path, `is ${inner}, must not be above ${outerName} (${outer})`);
+  }
+}

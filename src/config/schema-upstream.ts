@@ -1,0 +1,162 @@
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+
+/** An object without unknown keys; all of its keys may be left out. */
+export const section = <T extends TProperties>(properties: T, description?: string) =>
+  Type.Partial(
+    Type.Object(properties, { additionalProperties: false, ...(description === undefined ? {} : { description }) }),
+  );
+
+/** A section, or the word that switches it off. */
+export const orOff = <T extends TSchema>(schema: T) => Type.Union([Type.Literal('off'), schema]);
+
+/** One of some words. */
+export const oneOf = <const T extends readonly string[]>(words: T, description?: string) =>
+  Type.Unsafe<T[number]>(
+    Type.Union(
+      words.map((word) => Type.Literal(word)),
+      description === undefined ? {} : { description },
+    ),
+  );
+
+/** Names of the presets. */
+export const presetNames = ['bot', 'sdk', 'platform', 'gateway'] as const;
+
+/** Whole milliseconds from 1 to a day. */
+export const ms = (description: string) => Type.Integer({ minimum: 1, maximum: 86_400_000, description });
+
+const count = (description: string, minimum = 1, maximum = 1_000_000) =>
+  Type.Integer({ minimum, maximum, description });
+const ratio = (description: string) => Type.Number({ exclusiveMinimum: 0, maximum: 1, description });
+
+/** An http or https address without credentials, query and fragment. */
+export const baseUrl = Type.String({
+  pattern: '^https?://[^\\s/?#@]+(/[^\\s?#@]*)?$',
+  description: 'http:// or https:// address without user, query and fragment',
+});
+const path = Type.String({ pattern: '^/', description: 'path that starts with /' });
+
+const retry = section(
+  {
+    maxAttempts: count('charged attempts, the first included', 1, 1000),
+    attemptsInARow: count('attempts in this process before the call is held for longer', 1, 100),
+    baseMs: ms('delay after the first attempt before jitter; doubles'),
+    capMs: ms('no delay grows beyond this'),
+    floorMs: Type.Integer({ minimum: 0, maximum: 60_000, description: 'shortest delay' }),
+    jitter: Type.Union(
+      [
+        Type.Literal('full'),
+        Type.Literal('equal'),
+        Type.Object({ proportional: Type.Number({ minimum: 0, maximum: 1 }) }, { additionalProperties: false }),
+        Type.Object({ additive: Type.Integer({ minimum: 0, maximum: 60_000 }) }, { additionalProperties: false }),
+      ],
+      { description: 'full, equal, { proportional: 0..1 } or { additive: ms }' },
+    ),
+    longestWaitMs: ms('a longer wait leaves the process where a delay topic exists'),
+    minWorkMs: Type.Integer({ minimum: 0, maximum: 60_000, description: 'less before the deadline is too late' }),
+    budget: section(
+      {
+        start: Type.Number({ minimum: 0, maximum: 1e6 }),
+        perSuccess: Type.Number({ minimum: 0, maximum: 100 }),
+        cap: Type.Number({ minimum: 0, maximum: 1e6 }),
+      },
+      'each success earns perSuccess, each retry costs 1, never above cap',
+    ),
+  },
+  'Retry with back-off',
+);
+
+const breaker = section(
+  {
+    window: section(
+      {
+        ms: ms('length'),
+        minMs: ms('elastic: shortest'),
+        maxMs: ms('elastic: longest'),
+        targetCalls: count('elastic'),
+      },
+      'sliding window: { ms } or elastic { minMs, maxMs, targetCalls }',
+    ),
+    mode: oneOf(['buckets', 'exact'], 'how the window is kept'),
+    buckets: count('cells of the window', 2, 1000),
+    minCalls: orOff(count('no ratio is looked at below so many calls; off: never')),
+    failureRatio: ratio('share of failed calls that opens it'),
+    slowMs: ms('a call at least this long is slow'),
+    slowRatio: orOff(ratio('share of slow calls that opens it; off: never')),
+    consecutiveFailures: orOff(count('failures in a row that open it; off: never')),
+    minInFlight: count('opens only with more than so many calls in flight; 0: always', 0),
+    coolDownMs: ms('first time in open; doubles up to maxOpenMs'),
+    maxOpenMs: ms('longest time in open'),
+    openJitter: Type.Number({ minimum: 0, maximum: 1, description: 'up to this share is added to the time in open' }),
+    probes: count('calls let through per half-open round', 1, 1000),
+    successesInARow: count('good probes that close it', 1, 1000),
+    probeLeaseMs: ms('a silent probe frees its place after this'),
+    halfOpenShare: ratio('share of calls let through when it starts to recover'),
+    rampMs: ms('time from that share to all calls'),
+    closeWhen: section({ p95Ms: ms('p95 of the ramp'), successRatio: ratio('success share of the ramp') }),
+    adaptive: section(
+      {
+        factor: Type.Number({
+          minimum: 1,
+          maximum: 10,
+          description: 'growth of the threshold after a blip; 1 pins it',
+        }),
+        max: ratio('the threshold never rises above this'),
+        decayMs: ms('half-life of the way back'),
+      },
+      'how the threshold learns',
+    ),
+    probe: section({
+      path,
+      headers: Type.Record(Type.String(), Type.String()),
+      expect: Type.Integer({ minimum: 100, maximum: 599 }),
+    }),
+  },
+  'Circuit breaker',
+);
+
+/** One upstream as it is written. */
+export const upstreamSchema = section(
+  {
+    profile: oneOf(['feishu', 'http'], 'what Larkspur knows about it'),
+    baseUrl,
+    targets: Type.Array(baseUrl, { minItems: 1, maxItems: 64, description: 'several equal addresses' }),
+    preset: oneOf(presetNames, 'numbers to start from'),
+    concurrency: count('calls in flight at once', 1, 10_000),
+    bucketConcurrency: count('calls in flight at once per quota bucket', 1, 10_000),
+    connections: count('open sockets per address', 1, 10_000),
+    maxResponseBytes: count('a longer answer ends as response_too_large', 1024, 64 * 1024 * 1024),
+    timeouts: section({
+      connectMs: ms('to open a socket'),
+      attemptMs: ms('for one attempt'),
+      totalMs: ms('for all attempts made one after another'),
+    }),
+    retry: orOff(retry),
+    breaker: orOff(breaker),
+    limits: Type.Array(
+      section(
+        {
+          perSecond: count('calls in any second'),
+          perMinute: count('calls in any minute'),
+          limit: count('calls in any window of windowMs'),
+          windowMs: ms('length of the window'),
+        },
+        '{ perSecond }, { perMinute } or { limit, windowMs }',
+      ),
+      { maxItems: 8 },
+    ),
+    fallback: orOff(
+      section({
+        cacheTtlMs: ms('how old a last good answer may be'),
+        default: Type.Unknown({ description: 'body to answer with when there is nothing else' }),
+        afterAttempts: count('attempts before it is used', 1, 1000),
+      }),
+    ),
+    health: section({ path, intervalMs: ms('between two probes'), timeoutMs: ms('for one probe') }),
+    cache: section({ ttlMs: ms('how long a read is kept') }),
+    use: Type.Array(Type.String({ minLength: 1 }), { description: 'modules with own operators' }),
+  },
+  'One API that calls go to',
+);
+
+/** One upstream as it is written: every key may be left out. */
+export type RawUpstream = Static<typeof upstreamSchema>;

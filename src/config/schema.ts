@@ -1,0 +1,131 @@
+import { type Static, Type } from '@sinclair/typebox';
+
+import { ms, oneOf, section, upstreamSchema } from './schema-upstream.ts';
+
+// 1 to 65535.
+const port = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})';
+const address = Type.String({
+  pattern: `^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):(0|${port})$`,
+  description: 'host:port, port 0 for a free one',
+});
+const secret = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 4096, pattern: '^[\\x21-\\x7e]+$', description });
+const bytes = (description: string) => Type.Integer({ minimum: 1024, maximum: 2 ** 31, description });
+const items = (description: string, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, description });
+
+const kafka = section(
+  {
+    brokers: Type.Array(
+      Type.String({ pattern: `^[A-Za-z0-9._-]+:${port}$`, description: 'host:port, one per entry, no IPv6 literal' }),
+      { minItems: 1, maxItems: 100, description: 'first brokers to ask' },
+    ),
+    topicPrefix: Type.String({
+      pattern: '^[A-Za-z0-9._-]{0,100}$',
+      description: 'letters, digits, dot, underscore, dash',
+    }),
+    group: Type.String({ pattern: '^[A-Za-z0-9._-]{1,200}$', description: 'letters, digits, dot, underscore, dash' }),
+    clientId: Type.String({
+      pattern: '^[A-Za-z0-9._-]{1,100}$',
+      description: 'letters, digits, dot, underscore, dash',
+    }),
+    ssl: Type.Union(
+      [
+        Type.Boolean(),
+        section({
+          caFile: Type.String({ minLength: 1, description: 'PEM file of the certificate authority' }),
+          certFile: Type.String({ minLength: 1, description: 'PEM file of the client certificate' }),
+          keyFile: Type.String({ minLength: 1, description: 'PEM file of the client key' }),
+        }),
+      ],
+      { description: 'true, false or { caFile, certFile, keyFile }' },
+    ),
+    sasl: section({
+      mechanism: oneOf(['plain', 'scram-sha-256', 'scram-sha-512']),
+      username: Type.String({ minLength: 1 }),
+      password: secret('password'),
+    }),
+  },
+  'Absent: embedded mode',
+);
+
+const worker = section({
+  inFlight: items('calls in flight at once in this process', 10_000),
+  ring: section(
+    {
+      capacity: items('records per partition; rounded up to a power of two', 1_048_576),
+      highItems: items('pause the partition at so many records'),
+      lowItems: items('resume it at so many'),
+      highBytes: bytes('pause the partition at so many bytes'),
+      lowBytes: bytes('resume it at so many'),
+      totalBytes: bytes('bytes over all partitions'),
+    },
+    'Buffer in front of the lanes',
+  ),
+  lanes: section({
+    capacity: items('records waiting per ordering key', 100_000),
+    max: items('ordering keys at once'),
+  }),
+  claims: section({
+    leaseMs: ms('how long a claim is held without a sign of life'),
+    renewMs: ms('between two signs of life'),
+    maxTakeovers: items('owners that may vanish with a call before it is dead', 100),
+    ttlMs: Type.Integer({ minimum: 60_000, maximum: 90 * 86_400_000, description: 'how long a finished id is known' }),
+    unkeyedTtlMs: Type.Integer({
+      minimum: 60_000,
+      maximum: 90 * 86_400_000,
+      description: 'the same for APIs without an idempotency key',
+    }),
+  }),
+  commit: section({
+    intervalMs: ms('longest time between two commits'),
+    everyDone: items('commit after so many finished records'),
+    maxAhead: items('records taken beyond the first open one, per partition', 100_000),
+  }),
+});
+
+/** The whole configuration file. Every key may be left out. */
+export const configSchema = Type.Partial(
+  Type.Object(
+    {
+      kafka,
+      redis: section({
+        url: Type.String({ pattern: '^rediss?://\\S+$', description: 'redis:// or rediss:// address' }),
+        keyPrefix: Type.String({ pattern: '^[A-Za-z0-9._:-]{0,100}$', description: 'in front of every key' }),
+      }),
+      listen: section({ ingress: address, admin: address }),
+      adminToken: secret('bearer token of the admin port and of /v1'),
+      data: Type.String({ minLength: 1, description: "folder of the embedded store, or 'memory'" }),
+      apps: Type.Array(
+        Type.Object(
+          {
+            id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'app id, cli_...' }),
+            secret: secret('app secret'),
+            encryptKey: Type.Optional(secret('Encrypt Key')),
+            verificationToken: Type.Optional(secret('Verification Token')),
+          },
+          { additionalProperties: false },
+        ),
+        { maxItems: 1000 },
+      ),
+      upstreams: Type.Record(Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' }), upstreamSchema, {
+        additionalProperties: false,
+        description: 'APIs by name: small letters, digits, dash, underscore',
+      }),
+      routes: Type.Array(
+        Type.Object(
+          { on: Type.String({ minLength: 1, description: 'event type, * allowed' }) },
+          { additionalProperties: true },
+        ),
+        { description: 'which event goes where' },
+      ),
+      worker,
+      profiles: Type.Record(Type.String(), Type.Unknown(), { description: 'workers with topics of their own' }),
+      logLevel: oneOf(['debug', 'info', 'warn', 'error', 'silent']),
+      drainMs: Type.Integer({ minimum: 0, maximum: 600_000, description: 'longest time for an orderly end' }),
+    },
+    { $id: 'https://larkspur.dev/schemas/larkspur.schema.json', title: 'larkspur.yaml', additionalProperties: false },
+  ),
+);
+
+/** The configuration as it is written: every key may be left out. */
+export type RawConfig = Static<typeof configSchema>;
