@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+
+import { parse } from 'yaml';
+
+import type { SandboxTimers } from '../world-ports.ts';
+
+import { type FaultRule, parseRules } from './fault-rule.ts';
+
+const lookEveryMs = 1_000;
+
+/** Where rules come from, and what goes wrong with them. */
+export interface RulesWatch {
+  /** Mistakes of the file as it is now; the rules before them stay in force. */
+  readonly mistakes: readonly string[];
+  stop(): void;
+}
+
+/**
+ * Reads rules from a JSON or YAML file, and again within two seconds of a change. It compares contents instead of
+ * listening to the file system: a mounted ConfigMap swaps a symbolic link two levels up, of which no watcher on the
+ * file itself hears. An absent file means no rules, so a file may come later.
+ */
+export async function watchRules(
+  file: string,
+  timers: SandboxTimers,
+  apply: (rules: readonly FaultRule[]) => void,
+): Promise<RulesWatch> {
+  let seen: string | undefined;
+  let mistakes: readonly string[] = [];
+  let cancel = (): void => undefined;
+  let isStopped = false;
+
+  const look = async (): Promise<void> => {
+    const content = await contentOf(file);
+    if (isStopped || content === seen) return;
+    seen = content;
+    const read = rulesIn(content);
+    mistakes = read.mistakes ?? [];
+    if (read.rules !== undefined) apply(read.rules);
+  };
+  const again = (): void => {
+    if (isStopped) return;
+    cancel = timers.after(lookEveryMs, () => void look().finally(again));
+  };
+
+  await look();
+  again();
+  return {
+    get mistakes() {
+      return mistakes;
+    },
+    stop() {
+      isStopped = true;
+      cancel();
+    },
+  };
+}
+
+async function contentOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function rulesIn(content: string): ReturnType<typeof parseRules> {
+  try {
+    // JSON is YAML, so one parser reads both.
+    return parseRules(parse(content) ?? []);
+  } catch (error) {
+    return { mistakes: [error instanceof Error ? error.message : String(error)] };
+  }
+}

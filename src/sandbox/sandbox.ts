@@ -1,0 +1,199 @@
+import type { AddressInfo } from 'node:net';
+
+import fastify, { type FastifyInstance } from 'fastify';
+
+import { LarkspurError, messageOf } from '../model/errors.ts';
+
+import { FaultBook } from './faults/fault-book.ts';
+import { type FaultRule, parseRules } from './faults/fault-rule.ts';
+import { watchRules } from './faults/watch-rules.ts';
+import { controlRoutes } from './http/control.ts';
+import { apiRoutes } from './http/routes.ts';
+import { type EffectsReport, type Expected, Ledger, type Verdict } from './ledger/ledger.ts';
+import type { SandboxOptions } from './options.ts';
+import { parseSettings, type SandboxSettings, settingsDefaults } from './settings.ts';
+import { type BucketFigures, Limits } from './state/limits.ts';
+import { MessageBook } from './state/message-book.ts';
+import { Replay } from './state/replay.ts';
+import { type LoggedRequest, RequestLog } from './state/request-log.ts';
+import { Tokens } from './state/tokens.ts';
+import { machineClock, machineTimers, type SandboxRandom, seeded } from './world-ports.ts';
+import type { World } from './world.ts';
+
+/** Figures since the start or the last reset. */
+export interface SandboxStats {
+  readonly arrivals: number;
+  readonly byStatus: Readonly<Record<string, number>>;
+  readonly connections: { readonly open: number; readonly total: number };
+  /** Times an idempotency key was answered from memory. */
+  readonly replays: number;
+  readonly tokensIssued: number;
+  readonly faults: Readonly<Record<string, number>>;
+  readonly buckets: readonly BucketFigures[];
+  readonly chats: { readonly refusals: number; readonly maxPerSecond: number };
+}
+
+/** Rules in force and what they did. */
+export interface FaultsReport {
+  readonly rules: readonly FaultRule[];
+  readonly counts: Readonly<Record<string, number>>;
+  /** Mistakes in the rules file; while there are any, the rules before them stay in force. */
+  readonly fileMistakes: readonly string[];
+}
+
+/** A running Feishu emulator. */
+export interface Sandbox {
+  /** Base URL without a slash at the end. The echo upstream lies under `/echo`. */
+  readonly url: string;
+  readonly port: number;
+  /** Ends all connections, also those of calls that were left without an answer. */
+  close(): Promise<void>;
+  /** @param last how many of the latest effects to show in full; default 100 */
+  effects(last?: number): EffectsReport;
+  verdict(expected: Expected): Verdict;
+  /** Replaces the rules. Returns the mistakes; if there are any, nothing has changed. */
+  setFaults(rules: unknown): readonly string[];
+  faults(): FaultsReport;
+  /** Changes some settings. Returns the mistakes; if there are any, nothing has changed. */
+  configure(settings: unknown): readonly string[];
+  settings(): SandboxSettings;
+  /** The latest requests, oldest first, without their tokens. @param last default 100 */
+  requests(last?: number): LoggedRequest[];
+  stats(): SandboxStats;
+  /** Revokes live tokens. `stuck`: the token endpoint goes on giving the dead one. Returns how many. */
+  revokeTokens(which?: { readonly app?: string; readonly stuck?: boolean }): number;
+  /** Forgets effects, replay keys, requests, figures and used quota. Tokens, rules, settings and messages stay. */
+  reset(): void;
+}
+
+/**
+ * Starts the emulator.
+ * @throws LarkspurError `config_invalid` for rules or settings with mistakes, `port_in_use` when the port is taken
+ */
+export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const world = createWorld(options);
+  const server = fastify({
+    logger: false,
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+    bodyLimit: 40 * 1024 * 1024,
+    routerOptions: { maxParamLength: 500 },
+  });
+  const connections = countConnections(server);
+  let fileMistakes = (): readonly string[] => [];
+  let stopWatching = (): void => undefined;
+  let port = 0;
+  let url = '';
+
+  const sandbox: Sandbox = {
+    get url() {
+      return url;
+    },
+    get port() {
+      return port;
+    },
+    close: async () => {
+      stopWatching();
+      await server.close();
+    },
+    effects: (last = 100) => world.ledger.report(last),
+    verdict: (expected) => world.ledger.verdict(expected),
+    setFaults: (input) => {
+      const { rules, mistakes } = parseRules(input);
+      if (rules !== undefined) world.faults.set(rules);
+      return mistakes ?? [];
+    },
+    faults: () => ({ rules: world.faults.rules, counts: world.faults.counts, fileMistakes: fileMistakes() }),
+    configure: (input) => {
+      const { settings, mistakes } = parseSettings(input);
+      if (settings === undefined) return mistakes;
+      world.settings = { ...world.settings, ...settings };
+      world.limits.rebuild();
+      return [];
+    },
+    settings: () => world.settings,
+    requests: (last = 100) => world.requests.last(last),
+    stats: () => ({
+      arrivals: world.requests.arrivals,
+      byStatus: world.requests.byStatus,
+      connections: { ...connections },
+      replays: world.replay.hits,
+      tokensIssued: world.tokens.issued,
+      faults: world.faults.counts,
+      ...world.limits.figures(),
+    }),
+    revokeTokens: ({ app, stuck } = {}) => world.tokens.revoke(app === undefined ? {} : { app }, stuck),
+    reset: () => {
+      for (const part of [world.ledger, world.replay, world.requests, world.limits]) part.clear();
+      world.faults.clearCounts();
+    },
+  };
+
+  refuse('settings', sandbox.configure(options.settings ?? {}));
+  refuse('faults', sandbox.setFaults(options.faults ?? []));
+  apiRoutes(server, world);
+  controlRoutes(server, sandbox);
+  ({ port, url } = await listen(server, options));
+  if (options.faultsFile !== undefined) {
+    const watch = await watchRules(options.faultsFile, world.timers, (rules) => world.faults.set(rules));
+    fileMistakes = () => watch.mistakes;
+    stopWatching = () => watch.stop();
+  }
+  return sandbox;
+}
+
+function createWorld(options: SandboxOptions): World {
+  const random = options.random ?? seeded(options.seed ?? 1);
+  const clock = options.clock ?? machineClock;
+  const details = options.details ?? 1_000;
+  const salt = hex(random, 16);
+  const world: World = {
+    clock,
+    timers: options.timers ?? machineTimers,
+    tokens: new Tokens(options.apps, options.tokenLifeMs ?? 7_200_000, clock, () => hex(random, 40)),
+    limits: new Limits(() => world.settings),
+    replay: new Replay(options.replayMs ?? 3_600_000),
+    ledger: new Ledger(details),
+    faults: new FaultBook(random),
+    requests: new RequestLog(details),
+    messages: new MessageBook(salt),
+    settings: settingsDefaults,
+    seq: 0,
+    salt,
+  };
+  return world;
+}
+
+function hex(random: SandboxRandom, digits: number): string {
+  return Array.from({ length: digits }, () => Math.floor(random.next() * 16).toString(16)).join('');
+}
+
+function countConnections(server: FastifyInstance): { open: number; total: number } {
+  const connections = { open: 0, total: 0 };
+  server.server.on('connection', (socket) => {
+    connections.open++;
+    connections.total++;
+    socket.once('close', () => connections.open--);
+  });
+  return connections;
+}
+
+async function listen(server: FastifyInstance, { host = '127.0.0.1', port = 0 }: SandboxOptions) {
+  try {
+    const url = await server.listen({ host, port });
+    return { url, port: (server.server.address() as AddressInfo).port };
+  } catch (error) {
+    await server.close();
+    throw new LarkspurError('port_in_use', `the sandbox cannot listen on ${host}:${port}: ${messageOf(error)}`, {
+      cure: 'choose another port, or 0 for any free one',
+      cause: error,
+    });
+  }
+}
+
+function refuse(what: string, mistakes: readonly string[]): void {
+  if (mistakes.length === 0) return;
+  throw new LarkspurError('config_invalid', `sandbox ${what}: ${mistakes.join('; ')}`, {
+    cure: 'src/sandbox/README.md lists what is allowed',
+  });
+}

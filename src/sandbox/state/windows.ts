@@ -1,0 +1,100 @@
+/** Counts arrivals in the last `windowMs` exactly, and remembers the most there ever were at once. */
+export class ArrivalGauge {
+  readonly #windowMs: number;
+  #times = new Float64Array(64);
+  #head = 0;
+  #count = 0;
+  #max = 0;
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  /** The most arrivals in any window (t - windowMs, t]. */
+  get max(): number {
+    return this.#max;
+  }
+
+  arrive(nowMs: number): void {
+    const oldestMs = nowMs - this.#windowMs;
+    while (this.#count > 0 && (this.#times[this.#head] ?? 0) <= oldestMs) {
+      this.#head = (this.#head + 1) & (this.#times.length - 1);
+      this.#count--;
+    }
+    if (this.#count === this.#times.length) this.#grow();
+    this.#times[(this.#head + this.#count) & (this.#times.length - 1)] = nowMs;
+    this.#count++;
+    if (this.#count > this.#max) this.#max = this.#count;
+  }
+
+  #grow(): void {
+    const larger = new Float64Array(this.#times.length * 2);
+    for (let i = 0; i < this.#count; i++) larger[i] = this.#times[(this.#head + i) & (this.#times.length - 1)] ?? 0;
+    this.#times = larger;
+    this.#head = 0;
+  }
+}
+
+/** One window of a tier: at most `limit` in `windowMs`. */
+export interface WindowLimit {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** Decides whether one more call fits a window. `waitMs` is 0 when it does, else the time until it will. */
+export interface Window {
+  readonly limit: number;
+  waitMs(nowMs: number): number;
+  take(nowMs: number): void;
+}
+
+/** At most `limit` in any stretch of `windowMs`: a ring of the last `limit` grants, O(1). */
+export class SlidingWindow implements Window {
+  readonly limit: number;
+  readonly #windowMs: number;
+  readonly #grants: Float64Array;
+  #next = 0;
+
+  constructor({ limit, windowMs }: WindowLimit) {
+    this.limit = limit;
+    this.#windowMs = windowMs;
+    this.#grants = new Float64Array(limit).fill(-Infinity);
+  }
+
+  waitMs(nowMs: number): number {
+    return Math.max(0, (this.#grants[this.#next] ?? Infinity) + this.#windowMs - nowMs);
+  }
+
+  take(nowMs: number): void {
+    this.#grants[this.#next] = nowMs;
+    this.#next = (this.#next + 1) % this.limit;
+  }
+}
+
+/** At most `limit` between two multiples of `windowMs`, which lets twice as many through around a boundary. */
+export class FixedWindow implements Window {
+  readonly limit: number;
+  readonly #windowMs: number;
+  #index = -1;
+  #used = 0;
+
+  constructor({ limit, windowMs }: WindowLimit) {
+    this.limit = limit;
+    this.#windowMs = windowMs;
+  }
+
+  waitMs(nowMs: number): number {
+    const index = Math.floor(nowMs / this.#windowMs);
+    if (index !== this.#index || this.#used < this.limit) return 0;
+    return (index + 1) * this.#windowMs - nowMs;
+  }
+
+  take(nowMs: number): void {
+    const index = Math.floor(nowMs / this.#windowMs);
+    if (index !== this.#index) {
+      this.#index = index;
+      this.#used = 0;
+    }
+    this.#used++;
+  }
+}
