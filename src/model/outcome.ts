@@ -66,6 +66,13 @@ export interface Verdict {
   readonly message: string;
   /** Wait that the server asked for, in milliseconds, or 0. */
   readonly askedMs: number;
-  /** Bounded word for metrics: `http_503`, `code_99991400`-like words are not used, but `rate_limited`, `timeout`, `reset` ... */
+  /** For refusals: the limit key of the plan that refused, where it is not the first. */
+  readonly limitKey?: string;
+  /** Bounded word for metrics, e.g. `rate_limited`, `timeout`, `reset`, `server_error`; never a code or a message. */
   readonly errorType: string;
+  /**
+   * The attempt failed and may yet have taken effect: a repeat needs a repeatable call, or the platform's key inside its
+   * window, whatever the class. Absent: it had none.
+   */
+  readonly mayHaveActed?: true;
 }

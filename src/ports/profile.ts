@@ -29,6 +29,8 @@ export interface CallPlan {
   /** Buckets it draws from; the first is the one a refusal without a better hint cools down. */
   readonly limits: readonly LimitKey[];
   readonly repeat: Repeat;
+  /** Resource on which the upstream takes one call at a time (a table, a folder, a card), where it has one. */
+  readonly serial?: string;
   readonly token: TokenNeed | undefined;
   /** Complete but for authorization and per-attempt headers; holds the platform's idempotency key, derived from the id. */
   readonly request: UpstreamRequest;

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+
+import { type Call, type Method, methodOf } from '../../model/call.ts';
+import type { Exchange, Verdict } from '../../model/outcome.ts';
+import { encodeBody, encodeTarget } from '../../model/request-body.ts';
+import { transportVerdict } from '../../model/transport-verdict.ts';
+import { askedWaitMs } from '../../operators/retry/retry-after.ts';
+import type { CallPlan, Profile, RateWindow } from '../../ports/profile.ts';
+
+/** What may be set for a plain HTTP upstream. */
+export interface HttpProfileOptions {
+  /** Name of the upstream: its label, breaker and quota key. */
+  readonly upstream: string;
+  /** Origin with an optional path prefix. */
+  readonly baseUrl: string;
+  /** Windows that all calls share; none: no limit. */
+  readonly limits?: readonly RateWindow[];
+}
+
+/** How long a service is expected to remember an idempotency key: the usual 24 h, less what clocks may differ. */
+const keyWindowMs = 0.8 * 86_400_000;
+
+/**
+ * A generic upstream, judged by status and error alone. GET, PUT and DELETE may be repeated after an unknown outcome;
+ * POST and PATCH carry an `idempotency-key` header, derived from the id, and are repeated with it.
+ */
+export function httpProfile(options: HttpProfileOptions): Profile {
+  const { upstream } = options;
+  const base = new URL(options.baseUrl);
+  const prefix = base.pathname.replace(/\/$/, '');
+  const limits = options.limits?.length ? [{ key: upstream, windows: options.limits }] : [];
+
+  const plan = (call: Call, id: string): CallPlan => {
+    const method = methodOf(call);
+    const body = encodeBody(call, id);
+    const keyed = method === 'POST' || method === 'PATCH';
+    return {
+      // Paths of a plain upstream are unbounded, so its label is the method alone.
+      api: `${method} ${upstream}`,
+      breakerKey: `${base.host}/${upstream}`,
+      limits,
+      repeat: keyed ? { kind: 'keyed', windowMs: keyWindowMs } : { kind: 'always' },
+      token: undefined,
+      request: {
+        method,
+        path: encodeTarget(prefix + call.path, call.query),
+        headers: headersOf(call, method, id, body?.contentType),
+        body: body?.bytes,
+      },
+    };
+  };
+  return { plan, classify: classifyHttp };
+}
+
+function headersOf(call: Call, method: Method, id: string, contentType: string | undefined): Record<string, string> {
+  const headers: Record<string, string> = contentType === undefined ? {} : { 'content-type': contentType };
+  for (const [name, value] of Object.entries(call.headers ?? {})) headers[name.toLowerCase()] = value;
+  // The boundary is ours, so a multipart type from outside would not fit the body.
+  if (call.multipart !== undefined && contentType !== undefined) headers['content-type'] = contentType;
+  if (method === 'POST' || method === 'PATCH') {
+    headers['idempotency-key'] ??= `lk-${createHash('sha256').update(`key ${id}`).digest('hex').slice(0, 32)}`;
+  }
+  return headers;
+}
+
+/** A wait longer than this is no rate limit that passes, but a quota. */
+const longestCoolDownMs = 3_600_000;
+
+/**
+ * Judges an attempt by its status, or by its error when no answer came. Total: every status has its verdict, and all but
+ * 2xx, 408, 425, 429, 500, 502, 503 and 504 are final at once.
+ */
+export function classifyHttp(exchange: Exchange, plan: CallPlan, wallMs: number): Verdict {
+  if (exchange.kind === 'failed') return transportVerdict(exchange);
+  const { status, headers } = exchange;
+  const logId = headers['x-request-id'];
+  return {
+    ...judge(status, plan, askedWaitMs(headers, wallMs)),
+    status,
+    ...(logId === undefined ? {} : { logId: logId.slice(0, 100) }),
+    message: `HTTP ${status}`,
+  };
+}
+
+type Judged = Pick<Verdict, 'class' | 'kind' | 'askedMs' | 'errorType' | 'mayHaveActed'>;
+
+function judge(status: number, plan: CallPlan, askedMs: number): Judged {
+  if (status >= 200 && status < 300) return { class: 'success', kind: 'ok', askedMs: 0, errorType: 'none' };
+  switch (status) {
+    case 429:
+      return askedMs > longestCoolDownMs
+        ? { class: 'quota', kind: 'quota', askedMs, errorType: 'quota' }
+        : { class: 'rate-limited', kind: 'rate', askedMs, errorType: 'rate_limited' };
+    case 408:
+    case 425:
+      // The server gave up waiting for the request, or wants it later: nothing was done.
+      return { class: 'retryable', kind: 'timeout', askedMs, errorType: 'server_timeout' };
+    case 504:
+      return { class: 'ambiguous', kind: 'timeout', askedMs, errorType: 'server_timeout', mayHaveActed: true };
+    case 500:
+    case 502:
+    case 503:
+      return {
+        class: plan.repeat.kind === 'never' ? 'ambiguous' : 'retryable',
+        kind: 'internal',
+        askedMs,
+        errorType: 'server_error',
+        mayHaveActed: true,
+      };
+    case 401:
+    case 403:
+      return { class: 'permanent', kind: 'permission', askedMs: 0, errorType: 'permission' };
+    case 404:
+    case 410:
+      return { class: 'permanent', kind: 'gone', askedMs: 0, errorType: 'gone' };
+    default:
+      return { class: 'permanent', kind: 'invalid', askedMs: 0, errorType: 'invalid' };
+  }
+}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+
+import type { Call } from './call.ts';
+import { encodeMultipart } from './multipart.ts';
+
+/** Body of a request with its content type. */
+export interface EncodedBody {
+  readonly contentType: string;
+  readonly bytes: Buffer;
+}
+
+/** The body of a call as bytes; the same for the same call and id, so that every attempt sends the same. */
+export function encodeBody(call: Pick<Call, 'body' | 'multipart'>, id: string): EncodedBody | undefined {
+  if (call.multipart !== undefined) {
+    const boundary = `larkspur-${createHash('sha256').update(`boundary ${id}`).digest('hex').slice(0, 32)}`;
+    return {
+      contentType: `multipart/form-data; boundary=${boundary}`,
+      bytes: encodeMultipart(call.multipart, boundary),
+    };
+  }
+  if (call.body === undefined) return undefined;
+  return { contentType: 'application/json; charset=utf-8', bytes: Buffer.from(JSON.stringify(call.body)) };
+}
+
+/**
+ * Path and query of a request, in ASCII. Lists become repeated parameters (`user_ids=a&user_ids=b`), which is what
+ * Feishu reads. What is already percent-encoded in the path stays as it is.
+ */
+export function encodeTarget(path: string, query: Call['query']): string {
+  const ascii = path.replace(/[^\x21-\x7e]+/g, percentEncode);
+  const pairs: string[] = [];
+  for (const [name, value] of Object.entries(query ?? {})) {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      pairs.push(`${percentEncode(name)}=${percentEncode(String(item))}`);
+    }
+  }
+  return pairs.length === 0 ? ascii : `${ascii}?${pairs.join('&')}`;
+}
+
+/** Like `encodeURIComponent`, but a lone surrogate becomes U+FFFD instead of an exception. */
+function percentEncode(text: string): string {
+  return encodeURIComponent(Buffer.from(text, 'utf8').toString('utf8'));
+}
