@@ -13,13 +13,15 @@ export interface BreakerOptions {
   readonly windowMs: number;
   /** Cells of the window; >= 2. */
   readonly buckets: number;
-  /** No ratio is looked at below so many calls in the window. */
+  /** No ratio is looked at below so many calls in the window; Infinity switches the ratios off. */
   readonly minCalls: number;
+  /** At least this share of failed calls opens it; the base of the adaptive threshold. */
   readonly failureRatio: number;
   /** A call at least this long is slow. */
   readonly slowMs: number;
+  /** At least this share of slow calls opens it; Infinity switches this off. */
   readonly slowRatio: number;
-  /** So many failures in a row open it whatever the ratio; scales with the adaptive threshold. */
+  /** So many failures in a row open it whatever the ratio; scales with the adaptive threshold; Infinity: off. */
   readonly consecutiveFailures: number;
   /** A trip also needs more than so many calls in flight; 0 switches this off. */
   readonly minInFlight: number;
@@ -37,7 +39,10 @@ export interface BreakerOptions {
   /** Share of calls let through at the start of the ramp. */
   readonly rampFrom: number;
   readonly rampMs: number;
-  /** Checked at the end of the ramp over its own calls; `undefined` switches a condition off. */
+  /**
+   * Checked at the end of the ramp over its own calls: p95 must be below, the share of successes above; else it opens
+   * again. `undefined` switches a condition off.
+   */
   readonly closeP95Ms: number | undefined;
   readonly closeSuccessRatio: number | undefined;
   readonly adaptive: AdaptiveOptions;
@@ -65,3 +70,32 @@ export const breakerDefaults: BreakerOptions = {
   closeSuccessRatio: undefined,
   adaptive: { factor: 1.2, max: 0.7, decayMs: 300_000 },
 };
+
+/** Defaults for a bucket that allows 5 calls per second or fewer: it would need too long to gather 20 calls. */
+export const slowBucketBreakerDefaults: BreakerOptions = { ...breakerDefaults, minCalls: 8, consecutiveFailures: 6 };
+
+const positiveTimes = ['windowMs', 'coolDownMs', 'maxOpenMs', 'probeLeaseMs'] as const;
+const counts = ['minCalls', 'consecutiveFailures', 'probes', 'probesToClose'] as const;
+
+/** Throws a RangeError that names option, range and value of the first mistake. */
+export function checkBreakerOptions(options: BreakerOptions): void {
+  for (const name of positiveTimes) need(options[name] > 0 && options[name] < Infinity, name, '> 0', options[name]);
+  for (const name of counts) need(options[name] >= 1, name, '>= 1', options[name]);
+  for (const name of ['failureRatio', 'rampFrom'] as const) {
+    need(options[name] > 0 && options[name] <= 1, name, 'in (0, 1]', options[name]);
+  }
+  need(options.slowMs > 0, 'slowMs', '> 0', options.slowMs);
+  need(options.slowRatio > 0, 'slowRatio', '> 0', options.slowRatio);
+  const { probes, probesToClose, rampMs, openJitter, minInFlight, adaptive } = options;
+  need(probesToClose <= probes, 'probesToClose', `<= probes (${probes})`, probesToClose);
+  need(rampMs >= 0 && rampMs < Infinity, 'rampMs', '>= 0', rampMs);
+  need(openJitter >= 0 && openJitter <= 1, 'openJitter', 'in [0, 1]', openJitter);
+  need(minInFlight >= 0, 'minInFlight', '>= 0', minInFlight);
+  need(adaptive.factor >= 1 && adaptive.factor < Infinity, 'adaptive.factor', '>= 1', adaptive.factor);
+  need(adaptive.max > 0 && adaptive.max <= 1, 'adaptive.max', 'in (0, 1]', adaptive.max);
+  need(adaptive.decayMs > 0, 'adaptive.decayMs', '> 0', adaptive.decayMs);
+}
+
+function need(holds: boolean, name: string, range: string, value: number): void {
+  if (!holds) throw new RangeError(`breaker.${name} must be ${range}, got ${value}`);
+}

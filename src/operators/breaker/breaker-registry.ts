@@ -1,0 +1,62 @@
+import { LRUCache } from 'lru-cache';
+
+import type { Random } from '../../ports/random.ts';
+
+import { Breaker } from './breaker.ts';
+import type { BreakerOptions } from './options.ts';
+
+/** How a {@link BreakerRegistry} makes and bounds its breakers. */
+export interface BreakerRegistryOptions {
+  /** Options of the breaker for a key, asked once when it is made. */
+  readonly optionsOf: (key: string) => BreakerOptions;
+  readonly random: Random;
+  /** Breakers kept at most; default 10,000 (about 8 MB). */
+  readonly max?: number;
+}
+
+/**
+ * One breaker per key, made when first asked for. Bounded: the least recently used one goes first, but one that is not
+ * closed is kept as long as a closed one can go instead.
+ */
+export class BreakerRegistry {
+  readonly #options: BreakerRegistryOptions;
+  readonly #breakers: LRUCache<string, Breaker>;
+
+  constructor(options: BreakerRegistryOptions) {
+    this.#options = options;
+    this.#breakers = new LRUCache({ max: options.max ?? 10_000 });
+  }
+
+  /** The breaker of a key. */
+  get(key: string): Breaker {
+    const known = this.#breakers.get(key);
+    if (known !== undefined) return known;
+    if (this.#breakers.size >= this.#breakers.max) this.#evictSettled();
+    const made = new Breaker(this.#options.optionsOf(key), this.#options.random);
+    this.#breakers.set(key, made);
+    return made;
+  }
+
+  /** The breaker of a key if there is one; asking does not count as use. */
+  find(key: string): Breaker | undefined {
+    return this.#breakers.peek(key);
+  }
+
+  /** Drops the breaker of a key, so that the next use makes one with fresh options. */
+  forget(key: string): void {
+    this.#breakers.delete(key);
+  }
+
+  /** All breakers with their keys, most recently used first. */
+  entries(): Iterable<[string, Breaker]> {
+    return this.#breakers.entries();
+  }
+
+  #evictSettled(): void {
+    for (const key of this.#breakers.rkeys()) {
+      if (this.#breakers.peek(key)?.settled !== true) continue;
+      this.#breakers.delete(key);
+      return;
+    }
+  }
+}

@@ -1,0 +1,32 @@
+export {
+  adaptiveBreaker,
+  type AdaptiveBreakerOptions,
+  type AttemptEnding,
+  BreakerOpenError,
+} from './breaker/circuit-breaker.ts';
+export { Breaker } from './breaker/breaker.ts';
+export { BreakerRegistry, type BreakerRegistryOptions } from './breaker/breaker-registry.ts';
+export {
+  type AdaptiveOptions,
+  breakerDefaults,
+  type BreakerOptions,
+  slowBucketBreakerDefaults,
+} from './breaker/options.ts';
+export type { BreakerSnapshot, BreakerState, ForcedState, Permit, Refusal } from './breaker/permit.ts';
+export { SlidingWindow, type SlidingWindowOptions } from './breaker/sliding-window.ts';
+export { Bulkhead, type BulkheadOptions } from './bulkhead/bulkhead.ts';
+export { Demand } from './demand.ts';
+export { type Fallback, fallbackFor } from './fallback/fallback-for.ts';
+export { fallbackDefaults, type FallbackOptions } from './fallback/options.ts';
+export { CoolDowns } from './limit/cool-down.ts';
+export { ExactLog } from './limit/exact-log.ts';
+export { Limiter, type LimiterOptions, type LimiterSnapshot } from './limit/limiter.ts';
+export { type BudgetOptions, holdStepsMs, type Jitter, retryDefaults, type RetryOptions } from './retry/options.ts';
+export { askedWaitMs, spreadWaitMs } from './retry/retry-after.ts';
+export { RetryBudget } from './retry/retry-budget.ts';
+export { type HoldWhy, RetryPlan, type RetryState, type Step } from './retry/retry-plan.ts';
+export { retryWithBackoff, type RetryWithBackoffOptions } from './retry/retry-with-backoff.ts';
+export { Ring } from './ring/ring.ts';
+export { ringBuffer } from './ring/ring-buffer.ts';
+export { attemptTimeoutMs, deadlineOf, defaultTtlMs } from './timeout/deadline.ts';
+export { refreshAtMs, refreshPauseMs, type TokenLife, usable } from './token/token-age.ts';
