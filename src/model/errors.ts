@@ -2,6 +2,9 @@
 export const errorCodes = [
   'config_invalid',
   'call_invalid',
+  'bad_request',
+  'unauthorized',
+  'no_answer',
   'data_folder_locked',
   'data_folder_unusable',
   'data_folder_version',
