@@ -1,0 +1,51 @@
+import type { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
+import type { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
+import type { FallbackOptions } from '../operators/fallback/options.ts';
+import type { Limiter } from '../operators/limit/limiter.ts';
+import type { RetryBudget } from '../operators/retry/retry-budget.ts';
+import type { RetryPlan } from '../operators/retry/retry-plan.ts';
+import type { AnswerCache } from '../ports/answer-cache.ts';
+import type { Profile } from '../ports/profile.ts';
+import type { TokenSource } from '../ports/token-source.ts';
+import type { Upstream } from '../ports/upstream.ts';
+
+import type { DeadLetterBrake } from './dead-letter-brake.ts';
+import type { Slots } from './slots.ts';
+
+/** What answers when there is no live answer, and when. */
+export interface FallbackPolicy extends FallbackOptions {
+  /** A call with a fallback gets it after so many attempts instead of trying on. */
+  readonly afterAttempts: number;
+}
+
+/**
+ * One upstream with everything that protects it and us: a room of its own, so that what happens to it stays in it.
+ * Decisions only; the sockets are behind {@link Upstream}.
+ */
+export interface Destination {
+  readonly name: string;
+  readonly profile: Profile;
+  readonly upstream: Upstream;
+  /** `undefined` for upstreams that take no token. */
+  readonly tokens: TokenSource | undefined;
+  readonly limiter: Limiter;
+  /** At most so many attempts at once. */
+  readonly slots: Slots;
+  /** `undefined` for `breaker: off`. */
+  readonly breakers: BreakerRegistry | undefined;
+  /** `undefined` for `retry: off`: one attempt. */
+  readonly retry: RetryPlan | undefined;
+  budget(breakerKey: string): RetryBudget;
+  readonly brake: DeadLetterBrake;
+  readonly answers: AnswerCache | undefined;
+  readonly fallback: FallbackPolicy;
+  /** Longest time of one attempt, milliseconds. */
+  readonly attemptMs: number;
+  /** Turns out at once per quota bucket. */
+  readonly bucketLimit: number;
+  /**
+   * Turns that are out for this upstream, from the lane to the end of the attempt. A few more than there are slots, so
+   * that a slot never waits for a claim.
+   */
+  readonly working: Bulkhead;
+}

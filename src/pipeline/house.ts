@@ -1,0 +1,152 @@
+import { forkJoin, map, type Observable, Subject } from 'rxjs';
+
+import { sizeOf } from '../model/record.ts';
+import { Demand } from '../operators/demand.ts';
+import { eachOf } from '../operators/lanes/each-of.ts';
+import { FairLanes } from '../operators/lanes/fair-lanes.ts';
+import { RingSet } from '../operators/ring/ring-set.ts';
+import type { WatermarkOptions } from '../operators/ring/watermarks.ts';
+import type { ClaimStore } from '../ports/claim-store.ts';
+import type { Clock, Timers } from '../ports/clock.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Random } from '../ports/random.ts';
+import type { RecordSink } from '../ports/record-sink.ts';
+import type { AssignedPartition, RecordSource } from '../ports/record-source.ts';
+
+import { ClaimKeeper, leaseDefaults } from './claim-keeper.ts';
+import type { Destination } from './destination.ts';
+import { Instruments } from './instruments.ts';
+import type { Decoded } from './job.ts';
+import { Partitions } from './partitions.ts';
+import type { AdmitContext } from './stages/admit.ts';
+import type { AttemptContext } from './stages/attempt.ts';
+import type { ClaimContext } from './stages/claim.ts';
+import type { ClassifyContext } from './stages/classify.ts';
+import type { CommitContext } from './stages/commit.ts';
+import type { DecodeContext } from './stages/decode.ts';
+import type { FallbackContext } from './stages/fallback.ts';
+import type { RetryContext } from './stages/retry.ts';
+import { gate, type ScheduleContext } from './stages/schedule.ts';
+import type { SettleContext } from './stages/settle.ts';
+import { Turns } from './turns.ts';
+
+/** Sizes and times of the pipeline. */
+export interface HouseOptions {
+  readonly ringCapacity: number;
+  readonly watermarks: WatermarkOptions;
+  /** Bytes in all rings together above which the largest is paused. */
+  readonly totalHighBytes: number;
+  /** Records queued in lanes, over all partitions. */
+  readonly laneItems: number;
+  readonly maxInTurn: number;
+  readonly minWorkMs: number;
+  readonly commitEveryMs: number;
+  readonly commitEveryRecords: number;
+  readonly claimTtlMs: { readonly keyed: number; readonly unkeyed: number };
+}
+
+/** Defaults of the pipeline. */
+export const houseDefaults: HouseOptions = {
+  ringCapacity: 1_024,
+  watermarks: { highItems: 512, lowItems: 128, highBytes: 8 * 1_048_576, lowBytes: 2 * 1_048_576 },
+  totalHighBytes: 32 * 1_048_576,
+  laneItems: 4_096,
+  maxInTurn: 1_024,
+  minWorkMs: 300,
+  commitEveryMs: 500,
+  commitEveryRecords: 1_000,
+  claimTtlMs: { keyed: 86_400_000, unkeyed: 7 * 86_400_000 },
+};
+
+/** What comes from outside: ports and the upstreams. */
+export interface HouseParts {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly source: RecordSource;
+  readonly sink: RecordSink;
+  readonly claims: ClaimStore;
+  readonly destinations: ReadonlyMap<string, Destination>;
+}
+
+/** Everything that the stages need, and what the runtime asks of the whole. */
+export interface House
+  extends
+    DecodeContext,
+    AdmitContext,
+    ScheduleContext,
+    ClaimContext,
+    AttemptContext,
+    ClassifyContext,
+    RetryContext,
+    FallbackContext,
+    SettleContext,
+    CommitContext {
+  /** Lets no further record begin; what is under way goes on. Emits once, when nothing is under way any more. */
+  drain(): Observable<void>;
+  /** Gives claims back whose partition was lost, so that its next owner need not wait for the leases. Runs until unsubscribed. */
+  readonly returnClaims$: Observable<void>;
+  /** Gives back the claims of calls that wait, and commits what is done. Emits once. */
+  finish(): Observable<void>;
+}
+
+/** Room of everybody while the process drains. */
+const drainingRoom = 'draining';
+
+/** Puts the pipeline's parts together: one of each kind, no I/O yet. */
+export function createHouse(parts: HouseParts, options: HouseOptions = houseDefaults): House {
+  const { clock, source, claims } = parts;
+  const rings = new RingSet<AssignedPartition, Decoded>({
+    capacity: options.ringCapacity,
+    watermarks: options.watermarks,
+    totalHighBytes: options.totalHighBytes,
+    sizeOf: (item) => sizeOf(item.received.record),
+    pause: (partition) => source.pause(partition),
+    resume: (partition) => source.resume(partition),
+  });
+  let draining = false;
+  const abandoned$ = new Subject<AssignedPartition>();
+  const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
+    draining ? { kind: 'wait', room: drainingRoom, untilMs: Infinity } : gate(item, nowMs, turns, options.minWorkMs),
+  );
+  const turns = new Turns(lanes);
+  const partitions = new Partitions(rings);
+  const keeper = new ClaimKeeper(claims, clock, leaseDefaults);
+  const instruments = new Instruments(parts.metrics, {
+    rings,
+    lanes,
+    partitions,
+    keeper,
+    destinations: parts.destinations,
+    clock,
+  });
+  return {
+    ...parts,
+    ...options,
+    ttlMs: options.claimTtlMs,
+    clusterId: () => source.clusterId(),
+    rings,
+    lanes,
+    partitions,
+    keeper,
+    turns,
+    instruments,
+    demand: new Demand(),
+    lost: (partition) => {
+      lanes.drop(partition);
+      abandoned$.next(partition);
+    },
+    returnClaims$: abandoned$.pipe(eachOf((partition) => keeper.giveBack(partition))),
+    drain() {
+      draining = true;
+      for (const { partition } of rings.stats()) rings.hold(partition, drainingRoom);
+      return turns.idle();
+    },
+    finish() {
+      return forkJoin([keeper.giveBack(), source.commit(partitions.commits())]).pipe(map(() => undefined));
+    },
+  };
+}

@@ -1,0 +1,218 @@
+import type { Call } from '../model/call.ts';
+import type { DeadLetterReason } from '../model/dead-letter.ts';
+import type { Exchange, Verdict } from '../model/outcome.ts';
+import type { InRecord } from '../model/record.ts';
+import type { Attempt, Result } from '../model/result.ts';
+import { isoTime } from '../model/time.ts';
+import type { Permit } from '../operators/breaker/breaker.ts';
+import type { Turn } from '../operators/lanes/fair-lanes.ts';
+import type { CallPlan } from '../ports/profile.ts';
+import type { AssignedPartition } from '../ports/record-source.ts';
+
+import type { Destination } from './destination.ts';
+
+/** A record as it was read, with the name that it keeps for ever. */
+export interface Received {
+  readonly partition: AssignedPartition;
+  readonly record: InRecord;
+  readonly origin: string;
+  readonly readAtMs: number;
+}
+
+/** How a record ends. */
+export type Ending =
+  | { readonly kind: 'result'; readonly result: Result }
+  /** The terminal record that an earlier delivery of the same record stored, unchanged. */
+  | { readonly kind: 'stored-result'; readonly json: string }
+  | { readonly kind: 'stored-dead-letter'; readonly json: string }
+  | {
+      readonly kind: 'dead-letter';
+      readonly reason: DeadLetterReason;
+      readonly message: string;
+      readonly class?: string;
+      readonly faults?: readonly { readonly at: string; readonly message: string }[];
+    }
+  /** Nothing to write: a tombstone. */
+  | { readonly kind: 'skipped' };
+
+/** What a call waits for, in words that people and metrics share. */
+export type WaitReason = 'upstream-slots' | 'rate-limit' | 'breaker' | 'retry' | 'claim' | 'token' | 'brake';
+
+/** A claim that this process holds. */
+export interface HeldClaim {
+  readonly fence: number;
+  /** Monotonic; before it nobody else can take over. */
+  leaseUntilMs: number;
+  /** Set when the store says that somebody else took over. */
+  lost: boolean;
+}
+
+// The history of a result stays readable and its bytes bounded, however long an outage lasted.
+const mostAttemptsKept = 20;
+
+/** A call under way: what was asked, and what happened so far. The same object on every turn. */
+export class Job {
+  readonly kind = 'call';
+  readonly received: Received;
+  readonly call: Call;
+  readonly id: string;
+  readonly destination: Destination;
+  readonly plan: CallPlan;
+  /** Monotonic; `Infinity` for none. */
+  readonly deadlineMs: number;
+
+  claim: HeldClaim | undefined;
+  readonly attempts: Attempt[] = [];
+  attemptsMade = 0;
+  /** Attempts that count towards `maxAttempts`: made while the bucket was healthy. */
+  charged = 0;
+  inARow = 0;
+  visitStartedMs = 0;
+  holds = 0;
+  tokenRetried = false;
+  /** Between its turn and its return to the lane or its end: then its permits and its claim are in use. */
+  underWay = false;
+  /** The store knows that bytes may leave. */
+  sentMarked = false;
+  /** When the first attempt left whose outcome is unknown. */
+  ambiguousSinceMs: number | undefined;
+  lastVerdict: Verdict | undefined;
+  firstAttemptMs: number | undefined;
+  inFlightMs = 0;
+  limitedMs = 0;
+  #waiting: { readonly what: WaitReason; readonly sinceMs: number } | undefined;
+
+  constructor(
+    received: Received,
+    request: { readonly call: Call; readonly id: string; readonly destination: Destination; readonly plan: CallPlan },
+    deadlineMs: number,
+  ) {
+    this.received = received;
+    this.call = request.call;
+    this.id = request.id;
+    this.destination = request.destination;
+    this.plan = request.plan;
+    this.deadlineMs = deadlineMs;
+  }
+
+  /** What the call waits for at present. */
+  get waitingFor(): WaitReason | undefined {
+    return this.#waiting?.what;
+  }
+
+  /** Notes the start of a wait; a wait for the same thing goes on. */
+  waits(what: WaitReason, nowMs: number): void {
+    if (this.#waiting?.what === what) return;
+    this.#endWait(nowMs);
+    this.#waiting = { what, sinceMs: nowMs };
+  }
+
+  /** Notes an attempt that ended. */
+  attempted(
+    started: { readonly atMs: number; readonly wallMs: number; readonly waited: Waited | undefined },
+    ms: number,
+    verdict: Verdict,
+  ): void {
+    this.attemptsMade++;
+    this.inFlightMs += ms;
+    if (this.attempts.length >= mostAttemptsKept) this.attempts.splice(1, 1);
+    this.attempts.push({
+      started: isoTime(started.wallMs),
+      ms: Math.round(ms * 10) / 10,
+      class: verdict.class,
+      ...(verdict.status === undefined ? {} : { status: verdict.status }),
+      ...(verdict.code === undefined ? {} : { code: verdict.code }),
+      ...(verdict.class === 'success' ? {} : { message: verdict.message }),
+      ...(started.waited === undefined
+        ? {}
+        : { waitedFor: started.waited.what, waitedMs: Math.round(started.waited.ms) }),
+    });
+  }
+
+  /** An attempt starts: ends the wait before it and says what it was. */
+  starts(nowMs: number): Waited | undefined {
+    this.firstAttemptMs ??= nowMs;
+    return this.#endWait(nowMs);
+  }
+
+  #endWait(nowMs: number): Waited | undefined {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting === undefined) return undefined;
+    const ms = nowMs - waiting.sinceMs;
+    if (waiting.what === 'rate-limit') this.limitedMs += ms;
+    return { what: waiting.what, ms };
+  }
+}
+
+/** A wait that is over. */
+export interface Waited {
+  readonly what: WaitReason;
+  readonly ms: number;
+}
+
+/** A record that has its ending already: poison, or a tombstone. */
+export interface Unworkable {
+  readonly kind: 'unworkable';
+  readonly received: Received;
+  readonly ending: Ending;
+}
+
+/** What decode makes of a record. */
+export type Decoded = Job | Unworkable;
+
+/** A record whose turn has come: its lane is busy until the turn ends. */
+export type Scheduled = Turn<Decoded>;
+
+/** A call that is ours to make. */
+export interface Claimed {
+  readonly kind: 'claimed';
+  readonly job: Job;
+  readonly turn: Scheduled;
+}
+
+/** A call whose attempt has ended, before anybody judged it. */
+export interface Attempted {
+  readonly kind: 'attempted';
+  readonly job: Job;
+  readonly turn: Scheduled;
+  readonly exchange: Exchange;
+  readonly started: { readonly atMs: number; readonly wallMs: number; readonly waited: Waited | undefined };
+  /** `undefined` for `breaker: off`. */
+  readonly permit: Permit | undefined;
+  readonly tokenVersion: number | undefined;
+}
+
+/** A call with the judged answer of one attempt. */
+export interface Judged {
+  readonly kind: 'judged';
+  readonly job: Job;
+  readonly turn: Scheduled;
+  readonly verdict: Verdict;
+  /** Whether the attempt counts towards `maxAttempts`. */
+  readonly charged: boolean;
+  readonly tokenVersion: number | undefined;
+  /** The answer's bytes, when one came. */
+  readonly answer: Answer | undefined;
+}
+
+/** The bytes of an answer, for the result. */
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly body: Buffer;
+}
+
+/** A record that needs nothing more than to be written down. */
+export interface Ended {
+  readonly kind: 'ended';
+  readonly item: Decoded;
+  readonly turn: Scheduled;
+  readonly ending: Ending;
+}
+
+/** A record whose terminal record is durable. */
+export interface Settled {
+  readonly received: Received;
+  readonly ending: Ending['kind'];
+}

@@ -1,0 +1,89 @@
+import { finalize, map, Observable } from 'rxjs';
+
+import { eachOf } from '../operators/lanes/each-of.ts';
+
+/**
+ * Places for attempts: at most `limit` at once here, and a place of the process for each. Who waits holds nothing but its
+ * turn; turns are bounded, so the queue is.
+ */
+export class Slots {
+  readonly limit: number;
+  readonly #parent: Slots | undefined;
+  #inUse = 0;
+  // A Set keeps insertion order and forgets in O(1), which an array does not.
+  readonly #waiting = new Set<() => void>();
+
+  constructor(limit: number, parent?: Slots) {
+    if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`slots must be an integer >= 1, got ${limit}`);
+    this.limit = limit;
+    this.#parent = parent;
+  }
+
+  /** Places taken at present. */
+  get inUse(): number {
+    return this.#inUse;
+  }
+
+  /** Attempts that wait for a place. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * A place, first come first served: emits a function that gives it back (once; later calls do nothing), then
+   * completes. Unsubscribing while waiting leaves the queue; unsubscribing later changes nothing.
+   */
+  acquire(): Observable<() => void> {
+    const parent = this.#parent;
+    if (parent === undefined) return this.#acquireOwn();
+    // The own place first: a sick upstream's queue then stands at its own door, not at the process's.
+    return this.#acquireOwn().pipe(
+      eachOf((releaseOwn) => {
+        let passedOn = false;
+        return parent.acquire().pipe(
+          map((releaseParent) => {
+            passedOn = true;
+            return () => {
+              releaseParent();
+              releaseOwn();
+            };
+          }),
+          finalize(() => {
+            if (!passedOn) releaseOwn();
+          }),
+        );
+      }),
+    );
+  }
+
+  #acquireOwn(): Observable<() => void> {
+    return new Observable((subscriber) => {
+      const enter = (): void => {
+        this.#inUse++;
+        let held = true;
+        subscriber.next(() => {
+          if (!held) return;
+          held = false;
+          this.#inUse--;
+          this.#admitNext();
+        });
+        subscriber.complete();
+      };
+      if (this.#inUse < this.limit && this.#waiting.size === 0) {
+        enter();
+        return;
+      }
+      this.#waiting.add(enter);
+      return () => void this.#waiting.delete(enter);
+    });
+  }
+
+  #admitNext(): void {
+    if (this.#inUse >= this.limit) return;
+    for (const enter of this.#waiting) {
+      this.#waiting.delete(enter);
+      enter();
+      return;
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { filter, map, type OperatorFunction, pipe } from 'rxjs';
+
+import type { Demand } from '../../operators/demand.ts';
+import { ringBuffer } from '../../operators/ring/ring-buffer.ts';
+import type { RingSet } from '../../operators/ring/ring-set.ts';
+import type { AssignedPartition } from '../../ports/record-source.ts';
+import type { Decoded } from '../job.ts';
+import type { Partitions } from '../partitions.ts';
+
+import type { Arrival } from './decode.ts';
+
+/** What admit needs. */
+export interface AdmitContext {
+  readonly rings: RingSet<AssignedPartition, Decoded>;
+  readonly partitions: Partitions;
+  /** Asked for by the lanes: nothing leaves a ring that they have no room for. */
+  readonly demand: Demand;
+  /** Told when a partition is lost, so that later stages forget its records. */
+  readonly lost: (partition: AssignedPartition) => void;
+}
+
+/**
+ * Backpressure: a ring per partition takes what comes and hands on what the lanes ask for. A partition whose ring passes
+ * its high mark is paused, alone, and resumed at the low mark; nothing is refused or dropped.
+ */
+export function admit({ rings, partitions, demand, lost }: AdmitContext): OperatorFunction<Arrival, Decoded> {
+  const register = (arrival: Arrival): Decoded | undefined => {
+    switch (arrival.kind) {
+      case 'assigned':
+        partitions.open(arrival.partition, arrival.fromOffset, arrival.metadata);
+        return undefined;
+      case 'lost':
+        partitions.close(arrival.partition);
+        lost(arrival.partition);
+        return undefined;
+      case 'decoded':
+        return partitions.take(arrival.partition, arrival.item.received.record.offset) ? arrival.item : undefined;
+    }
+  };
+  return pipe(
+    map(register),
+    filter((item) => item !== undefined),
+    ringBuffer({ rings, partitionOf: (item) => item.received.partition, demand }),
+  );
+}

@@ -1,0 +1,89 @@
+import { map, type OperatorFunction } from 'rxjs';
+
+import type { Verdict } from '../../model/outcome.ts';
+import type { FairLanes } from '../../operators/lanes/fair-lanes.ts';
+import { spreadWaitMs } from '../../operators/retry/retry-after.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
+import type { Instruments } from '../instruments.ts';
+import type { Answer, Attempted, Decoded, Ended, Judged } from '../job.ts';
+import { breakerRoom } from '../turns.ts';
+
+/** What classify needs. */
+export interface ClassifyContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly lanes: FairLanes<Decoded>;
+  readonly instruments: Instruments;
+}
+
+// A refusal that names no time: long enough to be felt, short enough to cost little quota.
+const unnamedCoolDownMs = 1_000;
+// A quota that resets in days is looked at again each hour.
+const longestCoolDownMs = 3_600_000;
+
+/**
+ * Judges an attempt once, and tells everybody who learns from it: the breaker (refusals are neutral), the limiter (a
+ * refusal cools the bucket down for all), the budget, the history of the call.
+ */
+export function classify(context: ClassifyContext): OperatorFunction<Attempted | Ended, Judged | Ended> {
+  return map((work) => (work.kind === 'ended' ? work : judge(work, context)));
+}
+
+function judge(attempted: Attempted, { clock, random, lanes, instruments }: ClassifyContext): Judged {
+  const { job, turn, exchange, started, permit, tokenVersion } = attempted;
+  const { destination, plan } = job;
+  const nowMs = clock.now();
+  const ms = nowMs - started.atMs;
+  const verdict = destination.profile.classify(exchange, plan, clock.wall());
+  const effect = effectOnBreaker(verdict);
+
+  const breaker = destination.breakers?.get(plan.breakerKey);
+  // Charged only while the bucket was healthy: an outage must not use up a record.
+  const charged = effect === 'failure' ? (breaker?.healthy(nowMs) ?? true) : isFailure(verdict);
+  if (breaker !== undefined && permit !== undefined) {
+    if (effect === 'neutral') breaker.release(permit);
+    else breaker.record(permit, nowMs, effect === 'failure', ms);
+    lanes.wake(breakerRoom(destination.name, plan.breakerKey));
+  }
+  if (verdict.class === 'rate-limited' || verdict.class === 'quota') {
+    const key = verdict.limitKey ?? plan.limits[0]?.key ?? plan.api;
+    const askedMs =
+      verdict.askedMs > 0 ? verdict.askedMs : verdict.class === 'quota' ? longestCoolDownMs : unnamedCoolDownMs;
+    destination.limiter.coolDown(key, nowMs + spreadWaitMs(Math.min(askedMs, longestCoolDownMs), random));
+  }
+  if (verdict.class === 'success' || verdict.class === 'duplicate') {
+    destination.budget(plan.breakerKey).onSuccess();
+    destination.brake.onSuccess();
+  }
+  if (verdict.class === 'ambiguous') job.ambiguousSinceMs ??= started.atMs;
+  instruments.attempted(job, verdict, ms);
+  job.attempted(started, ms, verdict);
+  const answer: Answer | undefined =
+    exchange.kind === 'answered'
+      ? { status: exchange.status, contentType: exchange.headers['content-type'], body: exchange.body }
+      : undefined;
+  return { kind: 'judged', job, turn, verdict, charged, tokenVersion, answer };
+}
+
+/** What an attempt means to the breaker: an answer of any kind shows life, a refusal says nothing about health. */
+function effectOnBreaker(verdict: Verdict): 'success' | 'failure' | 'neutral' {
+  switch (verdict.class) {
+    case 'rate-limited':
+    case 'quota':
+      return 'neutral';
+    case 'ambiguous':
+      return 'failure';
+    case 'retryable':
+      return verdict.kind === 'conflict' || verdict.kind === 'wait' ? 'success' : 'failure';
+    case 'success':
+    case 'duplicate':
+    case 'auth':
+    case 'permanent':
+      return 'success';
+  }
+}
+
+function isFailure(verdict: Verdict): boolean {
+  return verdict.class === 'retryable' || verdict.class === 'ambiguous';
+}

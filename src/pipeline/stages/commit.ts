@@ -1,0 +1,79 @@
+import { Observable, type OperatorFunction, Subscription } from 'rxjs';
+
+import type { Timers } from '../../ports/clock.ts';
+import type { RecordSource } from '../../ports/record-source.ts';
+import type { Settled } from '../job.ts';
+import type { Partitions } from '../partitions.ts';
+
+/** What commit needs. */
+export interface CommitContext {
+  readonly partitions: Partitions;
+  readonly source: RecordSource;
+  readonly timers: Timers;
+  readonly commitEveryMs: number;
+  /** So many ended records bring the next commit forward. */
+  readonly commitEveryRecords: number;
+}
+
+/**
+ * Counts settled records as done and commits each partition up to its first unfinished record: on a timer, after many
+ * completions, and when the stream ends. One commit is out at a time. Unsubscribing stops the timer; what was not
+ * committed by then is delivered again.
+ */
+export function commit(context: CommitContext): OperatorFunction<Settled, Settled> {
+  const { partitions, source, timers, commitEveryMs, commitEveryRecords } = context;
+  return (settled$) =>
+    new Observable((subscriber) => {
+      let committing = false;
+      let completed = false;
+      const out = new Subscription();
+      let cancelTimer = (): void => undefined;
+
+      const commitNow = (): void => {
+        if (committing) return;
+        const commits = partitions.commits();
+        if (commits.length === 0) {
+          if (completed) subscriber.complete();
+          return;
+        }
+        committing = true;
+        out.add(
+          source.commit(commits).subscribe({
+            next: () => partitions.committed(commits),
+            error: (error: unknown) => subscriber.error(error),
+            complete: () => {
+              committing = false;
+              // What was settled meanwhile goes now, when nobody will come after it.
+              if (completed) commitNow();
+            },
+          }),
+        );
+      };
+      const arm = (): void => {
+        cancelTimer = timers.after(commitEveryMs, () => {
+          commitNow();
+          arm();
+        });
+      };
+      arm();
+      out.add(
+        settled$.subscribe({
+          next: (settled) => {
+            partitions.done(settled.received);
+            subscriber.next(settled);
+            if (partitions.doneSinceCommit >= commitEveryRecords) commitNow();
+          },
+          error: (error: unknown) => subscriber.error(error),
+          complete: () => {
+            completed = true;
+            cancelTimer();
+            commitNow();
+          },
+        }),
+      );
+      return () => {
+        cancelTimer();
+        out.unsubscribe();
+      };
+    });
+}

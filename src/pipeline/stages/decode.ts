@@ -1,0 +1,67 @@
+import type { OperatorFunction } from 'rxjs';
+import { map } from 'rxjs';
+
+import { checkCall } from '../../model/contracts.ts';
+import { originOf, type InRecord } from '../../model/record.ts';
+import { deadlineOf } from '../../operators/timeout/deadline.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { AssignedPartition, SourceEvent } from '../../ports/record-source.ts';
+import type { Destination } from '../destination.ts';
+import { type Decoded, type Ending, Job, type Received } from '../job.ts';
+
+/** What decode hands on: partitions come and go, records in between. */
+export type Arrival =
+  | Exclude<SourceEvent, { kind: 'record' }>
+  | { readonly kind: 'decoded'; readonly partition: AssignedPartition; readonly item: Decoded };
+
+/** What decode needs. */
+export interface DecodeContext {
+  readonly clock: Clock;
+  readonly clusterId: () => string;
+  readonly destinations: ReadonlyMap<string, Destination>;
+}
+
+/**
+ * Turns bytes into calls. A record that is no call gets its ending here (the reason names every wrong field) and goes
+ * on with the stream, so that its offset is done when its dead letter is written. Never throws for what a record holds.
+ */
+export function decode(context: DecodeContext): OperatorFunction<SourceEvent, Arrival> {
+  return map((event) =>
+    event.kind === 'record'
+      ? { kind: 'decoded', partition: event.partition, item: decodeRecord(event.partition, event.record, context) }
+      : event,
+  );
+}
+
+function decodeRecord(partition: AssignedPartition, record: InRecord, context: DecodeContext): Decoded {
+  const nowMs = context.clock.now();
+  const received: Received = { partition, record, origin: originOf(context.clusterId(), record), readAtMs: nowMs };
+  const ends = (ending: Ending): Decoded => ({ kind: 'unworkable', received, ending });
+  const refused = (reason: 'undecodable' | 'invalid_call' | 'unroutable', message: string): Decoded =>
+    ends({ kind: 'dead-letter', reason, message });
+
+  if (record.value === null) return ends({ kind: 'skipped' });
+  let value: unknown;
+  try {
+    value = JSON.parse(record.value.toString('utf8'));
+  } catch (error) {
+    return refused('undecodable', `the value is not JSON: ${error instanceof Error ? error.message : 'unreadable'}`);
+  }
+  const checked = checkCall(value);
+  if (!checked.ok) {
+    const { faults } = checked;
+    const message = `the value is no call: ${faults.map((fault) => `${fault.at} ${fault.message}`).join('; ')}`;
+    return ends({ kind: 'dead-letter', reason: 'invalid_call', message, faults });
+  }
+  const { call } = checked;
+  const name = call.upstream ?? 'feishu';
+  const destination = context.destinations.get(name);
+  if (destination === undefined) {
+    const known = [...context.destinations.keys()].join(', ');
+    return refused('unroutable', `/upstream "${name}" is not configured; known: ${known}`);
+  }
+  const id = call.id ?? received.origin;
+  const plan = destination.profile.plan(call, id);
+  if ('reason' in plan) return refused(plan.reason, `${plan.at} ${plan.message}`);
+  return new Job(received, { call, id, destination, plan }, deadlineOf(call, record.timestampMs, context.clock));
+}

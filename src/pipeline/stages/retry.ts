@@ -1,0 +1,129 @@
+import { EMPTY, type Observable, of, type OperatorFunction } from 'rxjs';
+
+import { eachOf } from '../../operators/lanes/each-of.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
+import { mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
+import { hasFallback } from '../has-fallback.ts';
+import type { Ended, Ending, Job, Judged, WaitReason } from '../job.ts';
+import { liveResult } from '../live-result.ts';
+import type { Turns } from '../turns.ts';
+
+/** What retry needs. */
+export interface RetryContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly turns: Turns;
+}
+
+// A lock or an unfinished earlier request: soon, but not at once, and not all together.
+const conflictWaitMs = (random: Random): number => 200 + random.next() * 800;
+// A brake that is on is looked at again this much later.
+const brakeWaitMs = 5_000;
+
+/** What follows a judged attempt: an ending, or a wait in the lane. */
+type Next =
+  | { readonly kind: 'end'; readonly ending: Ending }
+  | { readonly kind: 'wait'; readonly why: WaitReason; readonly untilMs: number };
+
+/**
+ * Ends a call or sends it back to the front of its lane. While it waits it holds its lane and its claim, no slot, no
+ * permit, no grant; its key keeps its order and other keys go on.
+ */
+export function retry(context: RetryContext): OperatorFunction<Judged | Ended, Ended> {
+  return eachOf((work: Judged | Ended): Observable<Ended> => {
+    if (work.kind === 'ended') return of(work);
+    const { job, turn } = work;
+    const next = decide(work, context);
+    if (next.kind === 'end') return of({ kind: 'ended', item: job, turn, ending: next.ending });
+    job.waits(next.why, context.clock.now());
+    context.turns.back(job, turn, next.untilMs);
+    return EMPTY;
+  });
+}
+
+/** One table from class to what happens. Refusals and a first stale token are not the call's fault and cost nothing. */
+function decide(work: Judged, context: RetryContext): Next {
+  const { job, verdict, tokenVersion } = work;
+  const nowMs = context.clock.now();
+  switch (verdict.class) {
+    case 'success':
+    case 'duplicate':
+      return { kind: 'end', ending: { kind: 'result', result: liveResult(work, nowMs) } };
+    case 'rate-limited':
+    case 'quota':
+      return { kind: 'wait', why: 'rate-limit', untilMs: nowMs };
+    case 'auth': {
+      const { token } = job.plan;
+      if (verdict.kind !== 'token' || token === undefined || tokenVersion === undefined || job.tokenRetried) {
+        return failed(job, 'auth_failed', work, nowMs);
+      }
+      job.tokenRetried = true;
+      job.destination.tokens?.reject(token, tokenVersion);
+      return { kind: 'wait', why: 'token', untilMs: nowMs };
+    }
+    case 'permanent':
+      return failed(job, verdict.errorType === 'response_too_large' ? 'response_too_large' : 'permanent', work, nowMs);
+    case 'ambiguous':
+      return mayRepeat(job, nowMs) ? again(work, nowMs, context) : { kind: 'end', ending: unknownOutcome(job) };
+    case 'retryable':
+      return again(work, nowMs, context);
+  }
+}
+
+/** The ladder of a failed attempt: too late, exhausted, held, or a short wait here. */
+function again({ job, verdict, charged }: Judged, nowMs: number, { random }: RetryContext): Next {
+  const { destination, plan } = job;
+  if (charged) job.charged++;
+  job.inARow++;
+  if (job.inARow === 1) job.visitStartedMs = nowMs;
+  const exhausted: Next = {
+    kind: 'end',
+    ending: {
+      kind: 'dead-letter',
+      // An unknown outcome stays unknown, however the retries end.
+      reason: job.ambiguousSinceMs === undefined ? 'attempts_exhausted' : 'outcome_unknown',
+      class: verdict.class,
+      message: `${plan.api} at ${destination.name} failed ${job.attemptsMade} times, last: ${verdict.message}`,
+    },
+  };
+  if (destination.retry === undefined || job.call.retry === false) return exhausted;
+  const { afterAttempts } = destination.fallback;
+  if (hasFallback(job) && job.attemptsMade >= afterAttempts) return exhausted;
+  const serialised = verdict.kind === 'conflict' || verdict.kind === 'wait';
+  const step = destination.retry.after(
+    {
+      attempt: job.inARow,
+      charged: job.charged,
+      holds: job.holds,
+      leftMs: job.deadlineMs - nowMs,
+      askedMs: Math.max(verdict.askedMs, serialised ? conflictWaitMs(random) : 0),
+      elapsedMs: nowMs - job.visitStartedMs,
+    },
+    destination.budget(plan.breakerKey),
+  );
+  switch (step.do) {
+    case 'wait':
+      return { kind: 'wait', why: 'retry', untilMs: nowMs + step.ms };
+    case 'hold':
+      job.holds++;
+      job.inARow = 0;
+      return { kind: 'wait', why: 'retry', untilMs: nowMs + step.ms };
+    case 'exhausted':
+      return exhausted;
+    case 'too-late':
+      return { kind: 'end', ending: tooLate(job) };
+  }
+}
+
+/** A dead letter, if the brake lets it go; else the record waits: perhaps the upstream refuses everything just now. */
+function failed(
+  job: Job,
+  reason: 'permanent' | 'auth_failed' | 'response_too_large',
+  { verdict }: Judged,
+  nowMs: number,
+): Next {
+  if (!job.destination.brake.tryRelease(nowMs)) return { kind: 'wait', why: 'brake', untilMs: nowMs + brakeWaitMs };
+  const message = `${job.plan.api} at ${job.destination.name}: ${verdict.message}`;
+  return { kind: 'end', ending: { kind: 'dead-letter', reason, class: verdict.class, message } };
+}

@@ -1,0 +1,80 @@
+import { type OperatorFunction, tap } from 'rxjs';
+
+import type { Demand } from '../../operators/demand.ts';
+import { type FairLanes, type Gate, go } from '../../operators/lanes/fair-lanes.ts';
+import { inLanes, type Place } from '../../operators/lanes/in-lanes.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
+import { hasFallback } from '../has-fallback.ts';
+import type { Decoded, Job, Scheduled } from '../job.ts';
+import { breakerRoom, limitRoom, slotsRoom, type Turns } from '../turns.ts';
+
+/** What schedule needs. */
+export interface ScheduleContext {
+  readonly lanes: FairLanes<Decoded>;
+  readonly demand: Demand;
+  readonly turns: Turns;
+  /** Turns out at once, over all upstreams, until their terminal records are durable. */
+  readonly maxInTurn: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+/**
+ * Order and fairness: records of one ordering key go one after the other, priorities and tenants take turns, and nobody
+ * is let through that could not start at once. Emits a turn; the lane goes on when the turn ends.
+ */
+export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Scheduled> {
+  const { lanes, turns, demand, maxInTurn, clock, timers } = context;
+  return (decoded$) =>
+    decoded$.pipe(
+      inLanes({ lanes, place, demand, maxInTurn, clock, timers }),
+      // Synchronously after the gate said go, so that the next lane is judged against what this one was promised.
+      tap(({ item }) => {
+        if (item.kind === 'call') turns.begin(item);
+      }),
+    );
+}
+
+/** Where a record queues. Records without a key, and those that need no work, wait for nobody. */
+function place(item: Decoded): Place {
+  const { partition, record } = item.received;
+  if (item.kind !== 'call') return { lane: undefined, owner: partition, priority: 'normal', tenant: '', cost: 1 };
+  const key = item.call.orderingKey ?? record.key?.toString('latin1');
+  return {
+    // The partition stands before the key: the same key in two partitions has no order between them.
+    lane: key === undefined ? undefined : `${partition.partition}/${partition.epoch}/${key}`,
+    owner: partition,
+    priority: item.call.priority ?? 'normal',
+    tenant: `${item.call.app ?? ''}/${item.call.tenant ?? ''}`,
+    cost: 1,
+  };
+}
+
+/**
+ * Whether the head of a lane could start now, and if not, which room it waits in and until when. Takes nothing: what it
+ * finds free is taken in the attempt.
+ */
+export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: number): Gate {
+  if (item.kind !== 'call') return go;
+  const lastStartMs = item.deadlineMs - minWorkMs;
+  const wait = (job: Job, why: 'rate-limit' | 'breaker' | 'upstream-slots', room: string, untilMs: number): Gate => {
+    // Waiting past the last useful moment helps nobody: let it through to end as too late, or to its fallback.
+    if (untilMs !== Infinity && untilMs > lastStartMs) return go;
+    job.waits(why, nowMs);
+    return { kind: 'wait', room, untilMs };
+  };
+  const { destination, plan } = item;
+  if (nowMs > lastStartMs) return go;
+  if (destination.working.inUse >= destination.working.limit) {
+    return wait(item, 'upstream-slots', slotsRoom(destination.name), Infinity);
+  }
+  const fullBucket = turns.fullBucket(item);
+  if (fullBucket !== undefined) return wait(item, 'upstream-slots', fullBucket, Infinity);
+  const openUntilMs = destination.breakers?.get(plan.breakerKey).peek(nowMs);
+  if (openUntilMs !== undefined && !hasFallback(item)) {
+    return wait(item, 'breaker', breakerRoom(destination.name, plan.breakerKey), openUntilMs);
+  }
+  const { atMs, key } = destination.limiter.earliestMs(plan.limits, nowMs);
+  if (atMs > nowMs) return wait(item, 'rate-limit', limitRoom(destination.name, key), atMs);
+  return go;
+}

@@ -1,0 +1,120 @@
+import { defer, EMPTY, map, type Observable, of, type OperatorFunction } from 'rxjs';
+
+import { eachOf } from '../../operators/lanes/each-of.ts';
+import type { ClaimStore } from '../../ports/claim-store.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+import type { RecordSink } from '../../ports/record-sink.ts';
+import type { ClaimKeeper } from '../claim-keeper.ts';
+import type { Instruments } from '../instruments.ts';
+import type { Ended, Ending, Settled } from '../job.ts';
+import type { Partitions } from '../partitions.ts';
+import { type Terminal, terminalOf, withoutBody } from '../terminal-record.ts';
+import type { Turns } from '../turns.ts';
+
+/** What settle needs. */
+export interface SettleContext {
+  readonly clock: Clock;
+  readonly claims: ClaimStore;
+  readonly keeper: ClaimKeeper;
+  readonly partitions: Partitions;
+  readonly sink: RecordSink;
+  readonly turns: Turns;
+  readonly instruments: Instruments;
+  readonly log: Logger;
+  readonly ttlMs: { readonly keyed: number; readonly unkeyed: number };
+}
+
+// A topic that takes not even the bare record is misconfigured: its owner is told, the record is held, nothing is lost.
+const misfitLookMs = 30_000;
+
+/**
+ * Writes the terminal record down: first into the claim, so that a crash repeats the record and not the call, then into
+ * its topic, acknowledged by all replicas. Only then is the record done. While the topic takes nothing, the turn is kept
+ * and with it everything behind.
+ */
+export function settle(context: SettleContext): OperatorFunction<Ended, Settled> {
+  return eachOf((ended: Ended) => settleOne(ended, context));
+}
+
+function settleOne(ended: Ended, context: SettleContext): Observable<Settled> {
+  const { item, turn, ending } = ended;
+  const { turns, partitions, sink, instruments } = context;
+  if (item.kind === 'call') turns.leaveDoor(item);
+  const settled = (): Settled => {
+    turns.end(item, turn);
+    instruments.settled(item, ending);
+    return { received: item.received, ending: ending.kind };
+  };
+  const terminal = terminalOf(item, ending, context.clock.wall());
+  if (terminal === undefined) return defer(() => of(settled()));
+  return finish(ended, terminal, context).pipe(
+    eachOf((ours) => {
+      if (!ours) return superseded(ended, context);
+      // The next owner of the partition reads the record again and writes what the claim remembers.
+      if (!partitions.holds(item.received.partition)) return defer(() => of(settled()));
+      return sink
+        .append(terminal.record)
+        .pipe(
+          eachOf((ack): Observable<Settled> =>
+            ack.kind === 'written' ? of(settled()) : smaller(ended, ack.limitBytes, context),
+          ),
+        );
+    }),
+  );
+}
+
+/** Ends the claim with the terminal record. `false`: somebody else has taken the call over, and ends it. */
+function finish(
+  { item, ending }: Ended,
+  { json }: Terminal,
+  { claims, keeper, ttlMs }: SettleContext,
+): Observable<boolean> {
+  if (item.kind !== 'call' || item.claim === undefined) return of(true);
+  const { fence } = item.claim;
+  return claims
+    .finish({
+      claim: { id: item.id, fence },
+      state: ending.kind === 'result' ? 'PROCESSED' : 'DEAD',
+      result: json,
+      delayMs: 0,
+      ttlMs: item.plan.repeat.kind === 'never' ? ttlMs.unkeyed : ttlMs.keyed,
+    })
+    .pipe(
+      map((ours) => {
+        keeper.forget(item);
+        item.claim = undefined;
+        return ours;
+      }),
+    );
+}
+
+/** A zombie's answer changes nothing: the record goes back to its lane and gets the answer of the call's new owner. */
+function superseded({ item, turn }: Ended, { turns, clock, instruments }: SettleContext): Observable<never> {
+  if (item.kind === 'call') {
+    instruments.superseded(item);
+    item.waits('claim', clock.now());
+    turns.back(item, turn, clock.now());
+  }
+  return EMPTY;
+}
+
+/** The answer is larger than its topic takes: the call was made and is not repeated, so what fits is written. */
+function smaller(ended: Ended, limitBytes: number, context: SettleContext): Observable<Settled> {
+  const { item, turn, ending } = ended;
+  const { topic, partition, offset } = item.received.record;
+  const at = `${topic}/${partition}/${offset}`;
+  if (ending.kind === 'result' && (ending.result.response?.body ?? ending.result.response?.base64) !== undefined) {
+    const message = `the answer of ${item.received.origin} is larger than results takes (${limitBytes} bytes)`;
+    context.log.warn({ at, limitBytes }, message);
+    const bare: Ending = { kind: 'result', result: withoutBody(ending.result) };
+    return settleOne({ ...ended, ending: bare }, context);
+  }
+  context.log.error(
+    { at, limitBytes },
+    'the terminal record does not fit its topic: raise max.message.bytes; the record is held',
+  );
+  if (item.kind === 'call') context.turns.back(item, turn, context.clock.now() + misfitLookMs);
+  else turn.again(context.clock.now() + misfitLookMs);
+  return EMPTY;
+}

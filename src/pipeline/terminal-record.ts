@@ -1,0 +1,88 @@
+import { deadLetterHeaders, type DeadLetterHistory } from '../model/dead-letter.ts';
+import { carriedHeaders } from '../model/headers.ts';
+import type { InRecord, OutRecord } from '../model/record.ts';
+import type { Result } from '../model/result.ts';
+import { isoTime } from '../model/time.ts';
+
+import type { Decoded, Ending } from './job.ts';
+
+// Header bytes stay bounded however often a record is redriven: the newest attempts tell most.
+const mostHistoryAttempts = 8;
+const mostMessageChars = 500;
+
+/** The record that ends an input, and the JSON of it that a claim remembers. */
+export interface Terminal {
+  readonly record: OutRecord;
+  readonly json: string;
+}
+
+/** Builds what is written for an ending; `undefined` for one that needs nothing written. */
+export function terminalOf(item: Decoded, ending: Ending, wallMs: number): Terminal | undefined {
+  const { record, origin } = item.received;
+  switch (ending.kind) {
+    case 'skipped':
+      return undefined;
+    case 'result':
+      return resultRecord(record, JSON.stringify(ending.result));
+    case 'stored-result':
+      return resultRecord(record, ending.json);
+    case 'stored-dead-letter':
+      return deadLetterRecord(record, origin, JSON.parse(ending.json) as DeadLetterHistory, undefined);
+    case 'dead-letter': {
+      const job = item.kind === 'call' ? item : undefined;
+      const history: DeadLetterHistory = {
+        ...(job === undefined ? {} : { id: job.id, upstream: job.destination.name }),
+        reason: ending.reason,
+        message: ending.message.slice(0, mostMessageChars),
+        at: isoTime(wallMs),
+        ...(ending.faults === undefined ? {} : { faults: ending.faults.slice(0, 20) }),
+        attempts: (job?.attempts ?? []).slice(-mostHistoryAttempts),
+      };
+      return deadLetterRecord(record, origin, history, ending.class, job?.attemptsMade ?? 0);
+    }
+  }
+}
+
+/** The result that stands for one that was too large to be written: all but the answer's body. */
+export function withoutBody(result: Result): Result {
+  const { response, ...rest } = result;
+  if (response === undefined) return rest;
+  const { body: _body, base64: _base64, ...head } = response;
+  return { ...rest, response: head };
+}
+
+function resultRecord(input: InRecord, json: string): Terminal {
+  return {
+    record: { topic: 'results', key: input.key, value: Buffer.from(json), headers: carriedHeaders(input.headers) },
+    json,
+  };
+}
+
+function deadLetterRecord(
+  input: InRecord,
+  origin: string,
+  history: DeadLetterHistory,
+  outcomeClass: string | undefined,
+  attempts = history.attempts.length,
+): Terminal {
+  const own = new Set<string>(Object.values(deadLetterHeaders));
+  const json = JSON.stringify(history);
+  const header = (name: string, text: string): readonly [string, Buffer] => [name, Buffer.from(text)];
+  return {
+    record: {
+      topic: 'dead-letters',
+      key: input.key,
+      value: input.value,
+      headers: [
+        // An earlier round's own headers are replaced, so a redriven record does not grow.
+        ...input.headers.filter(([name]) => !own.has(name)),
+        header(deadLetterHeaders.reason, history.reason),
+        header(deadLetterHeaders.class, outcomeClass ?? history.attempts.at(-1)?.class ?? 'none'),
+        header(deadLetterHeaders.origin, origin),
+        header(deadLetterHeaders.attempts, String(attempts)),
+        header(deadLetterHeaders.history, json),
+      ],
+    },
+    json,
+  };
+}
