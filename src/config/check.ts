@@ -1,10 +1,11 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 
-import { allowed, nearest } from './allowed.ts';
+import { allowed, isTree, nearest, usefulErrors } from '../model/schema-words.ts';
+
 import type { Mistake } from './mistake.ts';
 import { configSchema } from './schema.ts';
 import { shown } from './secrets.ts';
-import { isTree, mapLeaves, type Path, pathText, type Tree, valueAt, without } from './tree.ts';
+import { mapLeaves, type Path, pathText, type Tree, valueAt, without } from './tree.ts';
 
 const validate = new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }).compile(
   configSchema,
@@ -47,33 +48,12 @@ function typed(written: Tree, fromEnv: (path: string) => boolean): Tree {
 
 function mistakesFrom(errors: readonly ErrorObject[], value: Tree): Mistake[] {
   const found = new Map<string, Mistake>();
-  for (const error of errors) {
-    if (isNoise(error, errors)) continue;
+  for (const error of usefulErrors(errors)) {
     const mistake = mistakeFrom(error, value);
     const at = pathText(mistake.path);
     if (!found.has(at)) found.set(at, mistake);
   }
   return [...found.values()];
-}
-
-/**
- * A choice (`anyOf`) reports the errors of each of its branches. When the value is a section and one branch takes
- * sections, that branch's errors are the useful ones; else the choice itself is.
- */
-function isNoise(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
-  if (error.keyword === 'anyOf') return sectionBranch(error) !== undefined;
-  return errors.some((choice) => {
-    if (choice.keyword !== 'anyOf' || !error.schemaPath.startsWith(`${choice.schemaPath}/`)) return false;
-    if (!`${error.instancePath}/`.startsWith(`${choice.instancePath}/`)) return false;
-    const branch = sectionBranch(choice);
-    return branch === undefined || !error.schemaPath.startsWith(`${choice.schemaPath}/${branch}/`);
-  });
-}
-
-function sectionBranch(choice: ErrorObject): number | undefined {
-  if (!isTree(choice.data)) return undefined;
-  const branches = (choice.schema as readonly Tree[]).flatMap((b, index) => (b['type'] === 'object' ? [index] : []));
-  return branches.length === 1 ? branches[0] : undefined;
 }
 
 function mistakeFrom(error: ErrorObject, value: Tree): Mistake {

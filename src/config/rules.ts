@@ -1,7 +1,9 @@
+import { isTree } from '../model/schema-words.ts';
+
 import type { Mistake } from './mistake.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
-import { isTree, type Path } from './tree.ts';
+import { type Path } from './tree.ts';
 
 type Report = (path: Path, message: string) => void;
 

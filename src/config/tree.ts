@@ -1,13 +1,10 @@
+import { isTree } from '../model/schema-words.ts';
+
 /** A place in the configuration: keys and list positions from the top. */
 export type Path = readonly (string | number)[];
 
 /** A plain object: what a YAML map becomes. */
 export type Tree = Readonly<Record<string, unknown>>;
-
-/** Whether a value is a map. */
-export function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** `upstreams.news.limits[0].perSecond`. */
 export function pathText(path: Path): string {

@@ -1,4 +1,11 @@
-import { isTree, type Tree } from './tree.ts';
+import type { ErrorObject } from 'ajv';
+
+type Tree = Readonly<Record<string, unknown>>;
+
+/** Whether a value is a map. */
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** What a schema takes, in words. */
 export function allowed(schema: unknown): string {
@@ -64,4 +71,31 @@ function editDistance(a: string, b: string): number {
     row = next;
   }
   return row[b.length] ?? 0;
+}
+
+/**
+ * The errors worth showing, out of those that ajv gives with `allErrors` and `verbose`. A choice (`anyOf`) reports the
+ * errors of each of its branches: when the value is a section and one branch takes sections, that branch's errors are
+ * the useful ones, else the choice itself is.
+ * @param most errors looked at; what a hostile value can cost stays bounded
+ */
+export function usefulErrors(errors: readonly ErrorObject[], most = 400): ErrorObject[] {
+  const some = errors.slice(0, most);
+  return some.filter((error) => !isNoise(error, some));
+}
+
+function isNoise(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
+  if (error.keyword === 'anyOf') return sectionBranch(error) !== undefined;
+  return errors.some((choice) => {
+    if (choice.keyword !== 'anyOf' || !error.schemaPath.startsWith(`${choice.schemaPath}/`)) return false;
+    if (!`${error.instancePath}/`.startsWith(`${choice.instancePath}/`)) return false;
+    const branch = sectionBranch(choice);
+    return branch === undefined || !error.schemaPath.startsWith(`${choice.schemaPath}/${branch}/`);
+  });
+}
+
+function sectionBranch(choice: ErrorObject): number | undefined {
+  if (!isTree(choice.data)) return undefined;
+  const branches = (choice.schema as readonly Tree[]).flatMap((b, index) => (b['type'] === 'object' ? [index] : []));
+  return branches.length === 1 ? branches[0] : undefined;
 }
