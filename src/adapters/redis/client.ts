@@ -1,0 +1,148 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+
+import { LarkspurError, messageOf } from '../../model/errors.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+import type { Metrics } from '../../ports/metrics.ts';
+import type { Random } from '../../ports/random.ts';
+
+import { isReply, toLarkspurError } from './errors.ts';
+import { RedisGuard } from './guard.ts';
+
+/** What a connection to Redis needs. */
+export interface RedisSettings {
+  /** `redis://` or `rediss://`, with user, password and database number where needed. */
+  readonly url: string;
+  /** The address is one node of a Redis Cluster. Default `false`. */
+  readonly cluster?: boolean;
+  /** Longest wait for a reply. Default 250. */
+  readonly commandTimeoutMs?: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+const connectTimeoutMs = 1000;
+// Full jitter over a second from the first try on: all workers lose Redis in the same moment and must not come back in one.
+const reconnectBaseMs = 1000;
+const reconnectCapMs = 3000;
+const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5];
+
+/**
+ * One connection to Redis, shared by all stores of a process. It reconnects for ever with full jitter (Brooker, AWS
+ * 2015); commands never queue while it is away but fail at once, and a {@link RedisGuard} decides when to ask again.
+ */
+export class RedisConnection {
+  readonly client: Redis | Cluster;
+  /** All keys of one script must share a hash tag. */
+  readonly clustered: boolean;
+  readonly #guard: RedisGuard;
+  readonly #timers: Timers;
+  readonly #logger: Logger;
+  readonly #seconds: { observe(labels: { command: string }, value: number): void };
+  readonly #errors: { add(labels: { command: string }): void };
+  readonly #clock: Clock;
+  readonly #waiting = new Set<() => void>();
+  #away = false;
+
+  /** Connects in the background; nothing is awaited and nothing thrown for an absent server. */
+  constructor(settings: RedisSettings) {
+    const { url, cluster = false, clock, timers, logger, metrics } = settings;
+    this.clustered = cluster;
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#logger = logger;
+    this.#guard = new RedisGuard(clock);
+    this.#seconds = metrics.histogram('larkspur_redis_seconds', 'Time of Redis commands', ['command'], secondsBuckets);
+    this.#errors = metrics.counter('larkspur_redis_errors_total', 'Redis commands without an answer', ['command']);
+    metrics.gauge('larkspur_redis_degraded', '1 while Redis counts as away', [], () => [[{}, this.ready() ? 0 : 1]]);
+    const retry = retryOf(settings);
+    const options = optionsOf(settings);
+    this.client = cluster
+      ? new Cluster([url], { redisOptions: options, enableOfflineQueue: false, clusterRetryStrategy: retry })
+      : new Redis(url, { ...options, enableOfflineQueue: false, retryStrategy: retry });
+    this.client.on('ready', () => this.#returned());
+    this.client.on('error', (error: unknown) => this.#left(messageOf(error)));
+    this.client.on('close', () => this.#left('connection closed'));
+  }
+
+  /** Whether it is connected and not degraded. */
+  ready(): boolean {
+    return this.client.status === 'ready' && !this.#guard.degraded;
+  }
+
+  /**
+   * Runs a command. Rejects with a `LarkspurError`: at once while Redis counts as away, else after at most the command
+   * timeout. After a rejection with `redis_unavailable` the command may have run.
+   * @param name bounded word for metrics
+   */
+  async run<T>(name: string, command: (client: Redis | Cluster) => Promise<T>): Promise<T> {
+    if (this.#guard.admit() > 0)
+      throw new LarkspurError('redis_unavailable', 'Redis counts as away', { retryable: true });
+    const startMs = this.#clock.now();
+    try {
+      const reply = await command(this.client);
+      this.#guard.succeeded();
+      this.#seconds.observe({ command: name }, (this.#clock.now() - startMs) / 1000);
+      return reply;
+    } catch (error) {
+      if (isReply(error)) this.#guard.succeeded();
+      else this.#guard.failed();
+      this.#errors.add({ command: name });
+      throw toLarkspurError(error);
+    }
+  }
+
+  /** Runs `task` once it is worth asking again after a failure: on reconnection, or after `ms`. Returns what cancels it. */
+  whenWorthTrying(ms: number, task: () => void): () => void {
+    const once = (): void => {
+      cancel();
+      task();
+    };
+    const cancelTimer = this.#timers.after(ms, once);
+    this.#waiting.add(once);
+    const cancel = (): void => {
+      cancelTimer();
+      this.#waiting.delete(once);
+    };
+    return cancel;
+  }
+
+  /** Says goodbye and disconnects; never rejects. */
+  async close(): Promise<void> {
+    if (this.client.status === 'ready') await this.client.quit().catch(() => undefined);
+    this.client.disconnect();
+  }
+
+  #returned(): void {
+    if (this.#away) this.#logger.info({}, 'Redis is back');
+    this.#away = false;
+    this.#guard.succeeded();
+    for (const task of [...this.#waiting]) task();
+  }
+
+  #left(why: string): void {
+    if (this.#away || this.client.status === 'end') return;
+    this.#away = true;
+    this.#logger.warn({ why }, 'Redis is away; what needs it waits');
+  }
+}
+
+function optionsOf(settings: RedisSettings) {
+  return {
+    protocol: 2,
+    connectionName: 'larkspur',
+    connectTimeout: connectTimeoutMs,
+    commandTimeout: settings.commandTimeoutMs ?? 250,
+    // What was sent and not answered may have run: only its sender knows whether to repeat it.
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+  } as const satisfies RedisOptions;
+}
+
+function retryOf({ random }: RedisSettings): (attempt: number) => number {
+  return (attempt) =>
+    Math.ceil(random.next() * Math.min(reconnectCapMs, reconnectBaseMs * 2 ** Math.min(attempt - 1, 10)));
+}

@@ -1,0 +1,36 @@
+import { ReplyError } from 'ioredis';
+
+import { LarkspurError, messageOf } from '../../model/errors.ts';
+
+// Replies with which a server says that it will work later: the same as no reply.
+const passing = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS)\b/;
+const misconfigured = /^(NOAUTH|WRONGPASS|NOPERM|OOM|MISCONF|NOPROTO)\b|invalid password|unknown command/i;
+
+/** Whether an error is Redis' own reply and not the lack of one. */
+export function isReply(error: unknown): boolean {
+  return error instanceof ReplyError && !passing.test(messageOf(error));
+}
+
+/** Whether the server does not know a script (it restarted, or was never told). */
+export function isNoScript(error: unknown): boolean {
+  return messageOf(error).startsWith('NOSCRIPT');
+}
+
+/** Any failure of a command as the house's error. `retryable` when waiting helps. */
+export function toLarkspurError(error: unknown): LarkspurError {
+  if (error instanceof LarkspurError) return error;
+  const message = messageOf(error);
+  if (misconfigured.test(message)) {
+    return new LarkspurError('redis_misconfigured', `Redis refuses: ${message}`, {
+      cure: 'check user, password and permissions in redis.url, memory and disk of Redis; `larkspur doctor` shows more',
+      retryable: true,
+      cause: error,
+    });
+  }
+  if (isReply(error)) return new LarkspurError('internal', `Redis refuses: ${message}`, { cause: error });
+  return new LarkspurError('redis_unavailable', `Redis does not answer: ${message}`, {
+    cure: 'check that Redis runs and that redis.url leads to it; work goes on by itself when it answers',
+    retryable: true,
+    cause: error,
+  });
+}

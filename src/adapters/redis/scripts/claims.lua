@@ -1,0 +1,146 @@
+-- A batch of steps on claims, each atomic with all others. The table of transitions is in ../README.md.
+--
+-- KEYS[i]  key of the id of step i
+-- ARGV[1]  now in epoch milliseconds, or '' for the server's own clock (tests give one)
+-- ARGV[2]  takeovers after which a claim is DEAD
+-- ARGV[3...]  per step its word and arguments:
+--   c nonce origin leaseMs ttlMs sent(0|1)              claim
+--   s fence                                             sent
+--   e fence leaseMs                                     extend
+--   f nonce fence state(F|P|D) result delayMs ttlMs     finish
+--   v                                                   view
+-- Reply: one flat list, per step
+--   claim   1 fence firstSentAgoMs(-1: never) takeovers | 2 origin result | 3 waitMs | 4 origin result | 5 waitMs
+--   sent, extend, finish   1 | 0
+--   view    0 unknown | 1 pending | 2 failed | 3 origin result | 4 origin result
+--
+-- A record is one string: state (char), fence, takeovers (u32), until, first sent (f64), nonce (u8 length + bytes),
+-- origin (u16 length + bytes), result. `until` is the end of the lease (W), or the not-before (F).
+-- The nonce names the step that wrote the record last: a step that is repeated because its reply was lost
+-- finds its own mark and gives the same answer again.
+
+local now = tonumber(ARGV[1])
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local maxTakeovers = tonumber(ARGV[2])
+local layout = '>c1I4I4ddBc0I2c0'
+local reply = {}
+local n = 0
+local at = 3
+
+local function tell(value)
+  n = n + 1
+  reply[n] = value
+end
+
+local function store(key, state, fence, takeovers, untilMs, firstSent, nonce, origin, result, mode, ttl)
+  local head = struct.pack('>c1I4I4ddB', state, fence, takeovers, untilMs, firstSent, #nonce)
+  local value = head .. nonce .. struct.pack('>I2', #origin) .. origin .. result
+  if ttl then redis.call('SET', key, value, mode, ttl) else redis.call('SET', key, value, mode) end
+end
+
+local function load(key)
+  local value = redis.call('GET', key)
+  if not value then return nil end
+  local state, fence, takeovers, untilMs, firstSent, nonce, origin, rest = struct.unpack('>c1I4I4ddBc0I2c0', value)
+  return state, fence, takeovers, untilMs, firstSent, nonce, origin, string.sub(value, rest)
+end
+
+local function grant(key, fence, takeovers, firstSent, nonce, origin, lease, ttl, sent)
+  tell(1)
+  tell(fence)
+  tell(firstSent == 0 and -1 or now - firstSent)
+  tell(takeovers)
+  if firstSent == 0 and sent then firstSent = now end
+  store(key, 'W', fence, takeovers, now + lease, firstSent, nonce, origin, '', 'PX', math.max(ttl, lease))
+end
+
+local function claim(key)
+  local nonce, origin = ARGV[at], ARGV[at + 1]
+  local lease, ttl, sent = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4] == '1'
+  at = at + 5
+  local state, fence, takeovers, untilMs, firstSent, mark, owner, result = load(key)
+  if not state then return grant(key, 1, 0, 0, nonce, origin, lease, ttl, sent) end
+  if state == 'P' or state == 'D' then
+    tell(state == 'P' and 2 or 4)
+    tell(owner)
+    return tell(result)
+  end
+  if state == 'F' then
+    if untilMs > now then
+      tell(5)
+      return tell(untilMs - now)
+    end
+    return grant(key, fence + 1, takeovers, firstSent, nonce, origin, lease, ttl, sent)
+  end
+  if mark == nonce then
+    -- Granted to this very request before. A first send that the grant itself noted is nobody's send yet.
+    if firstSent == untilMs - lease then firstSent = 0 end
+    return grant(key, fence, takeovers, firstSent, nonce, origin, lease, ttl, sent)
+  end
+  if untilMs > now then
+    tell(3)
+    return tell(untilMs - now)
+  end
+  if takeovers >= maxTakeovers then
+    store(key, 'D', fence, takeovers, 0, firstSent, nonce, owner, result, 'PX', ttl)
+    tell(4)
+    tell(owner)
+    return tell(result)
+  end
+  return grant(key, fence + 1, takeovers + 1, firstSent, nonce, origin, lease, ttl, sent)
+end
+
+local function sent(key)
+  local mine = tonumber(ARGV[at])
+  at = at + 1
+  local state, fence, takeovers, untilMs, firstSent, mark, origin = load(key)
+  if state ~= 'W' or fence ~= mine then return tell(0) end
+  if firstSent == 0 then store(key, state, fence, takeovers, untilMs, now, mark, origin, '', 'KEEPTTL') end
+  tell(1)
+end
+
+local function extend(key)
+  local mine, lease = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  at = at + 2
+  local state, fence, takeovers, _, firstSent, mark, origin = load(key)
+  if state ~= 'W' or fence ~= mine then return tell(0) end
+  store(key, state, fence, takeovers, now + lease, firstSent, mark, origin, '', 'KEEPTTL')
+  if redis.call('PTTL', key) < lease then redis.call('PEXPIRE', key, lease) end
+  tell(1)
+end
+
+local function finish(key)
+  local nonce, mine, ending, result = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
+  local delay, ttl = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
+  at = at + 6
+  local state, fence, takeovers, _, firstSent, mark, origin = load(key)
+  if state == ending and fence == mine and mark == nonce then return tell(1) end
+  if state ~= 'W' or fence ~= mine then return tell(0) end
+  if ending == 'F' then
+    store(key, 'F', fence, takeovers, now + delay, firstSent, nonce, origin, '', 'PX', math.max(ttl, delay))
+  else
+    store(key, ending, fence, takeovers, 0, firstSent, nonce, origin, result, 'PX', ttl)
+  end
+  tell(1)
+end
+
+local function view(key)
+  local state, _, _, _, _, _, origin, result = load(key)
+  if not state then return tell(0) end
+  if state == 'W' then return tell(1) end
+  if state == 'F' then return tell(2) end
+  tell(state == 'P' and 3 or 4)
+  tell(origin)
+  tell(result)
+end
+
+local steps = { c = claim, s = sent, e = extend, f = finish, v = view }
+for i = 1, #KEYS do
+  local step = steps[ARGV[at]]
+  at = at + 1
+  step(KEYS[i])
+end
+return reply
