@@ -1,0 +1,108 @@
+import { feishuProfile } from '../adapters/feishu/profile.ts';
+import { FeishuTokens } from '../adapters/feishu/tokens.ts';
+import { httpProfile } from '../adapters/http/http-profile.ts';
+import { OriginPool } from '../adapters/http/pools.ts';
+import { HttpUpstream } from '../adapters/http/upstream.ts';
+import { memoryAnswerCache } from '../adapters/system/answer-cache.ts';
+import type { Config, UpstreamConfig } from '../config/config.ts';
+import { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
+import { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
+import { Limiter } from '../operators/limit/limiter.ts';
+import { type BudgetOptions, retryDefaults } from '../operators/retry/options.ts';
+import { RetryBudget } from '../operators/retry/retry-budget.ts';
+import { RetryPlan } from '../operators/retry/retry-plan.ts';
+import { DeadLetterBrake } from '../pipeline/dead-letter-brake.ts';
+import type { Destination, FallbackPolicy } from '../pipeline/destination.ts';
+import { Slots } from '../pipeline/slots.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Random } from '../ports/random.ts';
+
+/** The upstreams of a process, with the sockets to them. */
+export interface Destinations {
+  readonly byName: ReadonlyMap<string, Destination>;
+  /** Closes all sockets. */
+  close(): Promise<void>;
+}
+
+/** What a destination takes from the process. */
+export interface DestinationParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+}
+
+/** Builds every configured upstream: its own sockets, breakers, limits, budget and slots. */
+export function createDestinations(config: Config, parts: DestinationParts): Destinations {
+  const processSlots = new Slots(config.worker.inFlight);
+  const pools: OriginPool[] = [];
+  const byName = new Map<string, Destination>();
+  for (const upstream of Object.values(config.upstreams)) {
+    const options = { connections: upstream.connections, connectTimeoutMs: upstream.timeouts.connectMs };
+    const pool = new OriginPool(upstream.baseUrl, options, parts.clock);
+    pools.push(pool);
+    byName.set(upstream.name, destinationOf(upstream, config, pool, processSlots, parts));
+  }
+  return {
+    byName,
+    close: async () => {
+      await Promise.all(pools.map((pool) => pool.close()));
+    },
+  };
+}
+
+function destinationOf(
+  upstream: UpstreamConfig,
+  { apps }: Config,
+  pool: OriginPool,
+  processSlots: Slots,
+  { clock, random, metrics }: DestinationParts,
+): Destination {
+  const { name, baseUrl, concurrency, retry, breaker, fallback, limits } = upstream;
+  const sender = new HttpUpstream(pool, { maxResponseBytes: upstream.maxResponseBytes });
+  const feishu = upstream.profile === 'feishu';
+  return {
+    name,
+    profile: feishu
+      ? feishuProfile({ upstream: name, apps, baseUrl, ...(limits.length > 0 ? { limits: { '*': limits } } : {}) })
+      : httpProfile({ upstream: name, baseUrl, limits }),
+    upstream: sender,
+    tokens: feishu
+      ? new FeishuTokens({
+          apps,
+          upstream: sender,
+          pathPrefix: new URL(baseUrl).pathname.replace(/\/$/, ''),
+          clock,
+          random,
+          metrics,
+        })
+      : undefined,
+    limiter: new Limiter(),
+    slots: new Slots(concurrency, processSlots),
+    // A quarter more at the door than there are slots: enough that no slot waits for a claim.
+    working: new Bulkhead({ limit: concurrency + Math.max(4, Math.ceil(concurrency / 4)) }),
+    bucketLimit: upstream.bucketConcurrency,
+    breakers: breaker === 'off' ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
+    retry: retry === 'off' ? undefined : new RetryPlan(retry, random),
+    budget: budgets(retry === 'off' ? retryDefaults.budget : retry.budget),
+    brake: new DeadLetterBrake(),
+    answers: fallback !== 'off' && fallback.cacheTtlMs > 0 ? memoryAnswerCache() : undefined,
+    fallback: fallbackPolicy(fallback),
+    attemptMs: upstream.timeouts.attemptMs,
+  };
+}
+
+/** One budget per breaker key: their number is bounded by the API groups of the catalogue. */
+function budgets(options: BudgetOptions): (breakerKey: string) => RetryBudget {
+  const byKey = new Map<string, RetryBudget>();
+  return (breakerKey) => {
+    let budget = byKey.get(breakerKey);
+    if (budget === undefined) byKey.set(breakerKey, (budget = new RetryBudget(options)));
+    return budget;
+  };
+}
+
+function fallbackPolicy(fallback: UpstreamConfig['fallback']): FallbackPolicy {
+  if (fallback === 'off') return { cacheTtlMs: 0, default: undefined, off: true, afterAttempts: Infinity };
+  return { ...fallback, off: false };
+}
