@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-import type { Sandbox } from '../sandbox.ts';
+import type { Sandbox } from '../sandbox-api.ts';
 
 /** `/_sandbox/...`: what tests and people use to steer the sandbox and to read what happened. No fault ever hits it. */
 export function controlRoutes(server: FastifyInstance, sandbox: Sandbox): void {
