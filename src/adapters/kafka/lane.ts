@@ -1,0 +1,114 @@
+import type { Message } from 'kafkajs';
+
+import type { Timers } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
+import type { Ack } from '../../ports/record-sink.ts';
+
+/** A record on its way, and who waits for it. */
+export interface Outgoing {
+  readonly message: Message;
+  readonly bytes: number;
+  readonly acknowledge: (ack: Ack) => void;
+}
+
+/** What a lane does to the world. */
+export interface LaneWorld {
+  /** Writes messages of this lane; resolves with the offset of the first. */
+  readonly send: (messages: Message[]) => Promise<number>;
+  /** Whether a send failed because it was too large, which no repetition mends. */
+  readonly isTooLarge: (error: unknown) => boolean;
+  /** What the topic takes, in bytes. */
+  readonly limitBytes: () => Promise<number>;
+  readonly onFailure: (error: unknown, waitMs: number) => void;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+// More records in one send cost kafkajs more than they save; more bytes pass the usual limit of a topic.
+const mostRecords = 500;
+const mostBytes = 512 * 1024;
+const firstWaitMs = 200;
+const longestWaitMs = 5_000;
+
+/**
+ * The way of one partition. At most one send is out, and what queued meanwhile goes with the next: load makes batches.
+ * One send holds records of one partition alone, because kafkajs loses records of sends over several when a leader
+ * moves. A send that failed is repeated for ever, in its place, so order holds; one that is too large is halved until the
+ * culprit is alone.
+ */
+export class Lane {
+  readonly #partition: number;
+  readonly #world: LaneWorld;
+  #queue: Outgoing[] = [];
+  #busy = false;
+  #closed = false;
+  #most = mostRecords;
+  #failures = 0;
+
+  constructor(partition: number, world: LaneWorld) {
+    this.#partition = partition;
+    this.#world = world;
+  }
+
+  push(outgoing: Outgoing): void {
+    this.#queue.push(outgoing);
+    if (this.#busy || this.#closed) return;
+    this.#busy = true;
+    // Later in the same turn, so that what is appended together goes together.
+    queueMicrotask(() => void this.#drain());
+  }
+
+  /** No send starts any more; what is queued is never acknowledged. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0 && !this.#closed) {
+      const count = this.#fitting();
+      const batch = this.#queue.slice(0, count);
+      try {
+        const base = await this.#world.send(batch.map(({ message }) => message));
+        this.#failures = 0;
+        this.#most = Math.min(mostRecords, this.#most * 2);
+        this.#settle(batch, (index) => ({ kind: 'written', partition: this.#partition, offset: base + index }));
+      } catch (error) {
+        if (!this.#world.isTooLarge(error)) await this.#backOff(error);
+        else if (count > 1) this.#most = Math.ceil(count / 2);
+        else await this.#refuse(batch);
+      }
+    }
+    this.#busy = false;
+  }
+
+  #fitting(): number {
+    let count = 0;
+    for (let bytes = 0; count < this.#most; count++) {
+      const next = this.#queue[count];
+      if (next === undefined) break;
+      bytes += next.bytes;
+      if (bytes > mostBytes && count > 0) break;
+    }
+    return count;
+  }
+
+  async #refuse(batch: readonly Outgoing[]): Promise<void> {
+    const limitBytes = await this.#world.limitBytes();
+    this.#most = mostRecords;
+    this.#settle(batch, () => ({ kind: 'too-large', limitBytes }));
+  }
+
+  #settle(batch: readonly Outgoing[], ackOf: (index: number) => Ack): void {
+    this.#queue = this.#queue.slice(batch.length);
+    for (const [index, outgoing] of batch.entries()) outgoing.acknowledge(ackOf(index));
+  }
+
+  /** The outcome is unknown: duplicates are possible, a loss is not. Full jitter. */
+  #backOff(error: unknown): Promise<void> {
+    const { timers, random, onFailure } = this.#world;
+    const ceiling = Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(this.#failures++, 20));
+    const waitMs = Math.max(ceiling / 10, random.next() * ceiling);
+    onFailure(error, waitMs);
+    return new Promise((resolve) => void timers.after(waitMs, resolve));
+  }
+}

@@ -1,0 +1,220 @@
+import type { Admin, EachBatchPayload, Kafka } from 'kafkajs';
+
+import { messageOf } from '../../model/errors.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+import type { AssignedPartition, Commit, SourceEvent } from '../../ports/record-source.ts';
+
+import { coPartitioned } from './assigner.ts';
+import { type GroupTuning, Life } from './life.ts';
+import { type Held, PartitionTable } from './partition-table.ts';
+import { readPositions } from './positions.ts';
+import { inRecordOf } from './record.ts';
+import { within } from './within.ts';
+
+/** What a membership is made of. */
+export interface MembershipParts {
+  readonly kafka: Kafka;
+  /** Connected; stays open as long as the membership. */
+  readonly admin: Admin;
+  readonly group: string;
+  /** Logical names. */
+  readonly topics: readonly string[];
+  readonly prefix: string;
+  readonly tuning: GroupTuning;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** Gives epochs, growing over all memberships of the source. */
+  readonly nextEpoch: () => number;
+  readonly emit: (event: SourceEvent) => void;
+  readonly onJoined: () => void;
+  readonly onRebalancing: () => void;
+}
+
+const longestMetadata = 4_096;
+
+/** What one consumer life reads: which partitions, from where, and which of their commits still count. */
+export class Membership {
+  readonly #parts: MembershipParts;
+  readonly #table: PartitionTable;
+  readonly #life: Life;
+  #taking = true;
+  /** The newest search for positions; batches of partitions without one wait for it. */
+  #positioning: Promise<void> = Promise.resolve();
+
+  constructor(parts: MembershipParts) {
+    this.#parts = parts;
+    this.#table = new PartitionTable(parts.nextEpoch);
+    this.#life = new Life({
+      ...parts,
+      topics: parts.topics.map((topic) => this.#fullName(topic)),
+      assigner: coPartitioned(() => this.#table.numbers()),
+      listener: {
+        joined: (memberId, assignment) => this.#join(memberId, assignment),
+        rebalancing: parts.onRebalancing,
+        batch: (payload) => this.#batch(payload),
+      },
+    });
+    void this.#life.run();
+  }
+
+  /** Resolves with what ended it, `undefined` when it was asked to. */
+  get ended(): Promise<unknown> {
+    return this.#life.ended;
+  }
+
+  /** Partitions that are ours at present. */
+  get size(): number {
+    return this.#table.size;
+  }
+
+  /** Whether the place of each partition is known and something was fetched within `freshMs`. */
+  ready(freshMs: number): boolean {
+    return (this.#life.fetchedAgoMs() ?? Infinity) < freshMs && this.#table.settled();
+  }
+
+  pause(partition: AssignedPartition): void {
+    const held = this.#table.current(partition);
+    if (held === undefined || held.paused) return;
+    held.paused = true;
+    this.#life.pause(this.#fullName(partition.topic), partition.partition);
+  }
+
+  resume(partition: AssignedPartition): void {
+    const held = this.#table.current(partition);
+    if (held?.paused !== true) return;
+    held.paused = false;
+    this.#life.resume(this.#fullName(partition.topic), partition.partition);
+  }
+
+  /** Stores what is still ours; resolves with whether there was anything. Rejects with the driver's error. */
+  async commit(commits: readonly Commit[]): Promise<boolean> {
+    const ours = commits.filter(({ partition }) => this.#table.current(partition) !== undefined);
+    if (ours.length === 0) return false;
+    await this.#life.commit(
+      ours.map(({ partition, offset, metadata }) => ({
+        topic: this.#fullName(partition.topic),
+        partition: partition.partition,
+        offset: String(offset),
+        // Longer ones are refused, while an offset without metadata only means a replay.
+        metadata: metadata === '' || metadata.length > longestMetadata ? null : metadata,
+      })),
+    );
+    return true;
+  }
+
+  /** From now on nothing is delivered; commits still count. */
+  stopTaking(): void {
+    this.#taking = false;
+  }
+
+  /** Gives up all partitions, leaves the group, disconnects. */
+  async end(): Promise<void> {
+    this.stopTaking();
+    this.#lose(this.#table.clear());
+    await this.#life.end();
+  }
+
+  #join(memberId: string, assignment: Readonly<Record<string, readonly number[]>>): void {
+    this.#parts.onJoined();
+    const entries = Object.entries(assignment).map(([full, numbers]) => [this.#logicalName(full), numbers] as const);
+    const { kept, added, lost } = this.#table.join(memberId, new Map(entries));
+    // Without the seek all that is not committed would come again, also on partitions that did not move.
+    for (const { assigned, next, paused } of kept) {
+      const full = this.#fullName(assigned.topic);
+      if (next !== undefined) this.#life.seek(full, assigned.partition, next);
+      if (paused) this.#life.pause(full, assigned.partition);
+    }
+    this.#lose(lost);
+    const open = [...kept.filter(({ next }) => next === undefined), ...added];
+    // A partition may come back that was paused in an earlier epoch: the driver still remembers that pause.
+    for (const { assigned } of added) this.#life.resume(this.#fullName(assigned.topic), assigned.partition);
+    if (open.length > 0) this.#positioning = this.#position(open);
+  }
+
+  /** Finds where partitions stand, however often it takes, and tells that they are ours. */
+  async #position(open: readonly Held[]): Promise<void> {
+    const { admin, group, logger, timers, tuning } = this.#parts;
+    const topics = [...new Set(open.map(({ assigned }) => this.#fullName(assigned.topic)))];
+    const waiting = () => open.filter((held) => held.next === undefined && this.#isCurrent(held));
+    while (waiting().length > 0) {
+      try {
+        const positions = await readPositions(admin, group, topics, logger);
+        for (const held of waiting()) this.#place(held, positions);
+        return;
+      } catch (error) {
+        logger.warn({ group, error: messageOf(error) }, 'committed offsets cannot be read; trying again');
+        await within(this.#life.ended, tuning.heartbeatMs, timers);
+      }
+    }
+  }
+
+  #place(held: Held, positions: Awaited<ReturnType<typeof readPositions>>): void {
+    const { assigned } = held;
+    const full = this.#fullName(assigned.topic);
+    const found = positions.find(({ topic, partition }) => topic === full && partition === assigned.partition);
+    if (found === undefined) throw new Error(`no offsets for ${full}/${assigned.partition}`);
+    held.next = found.offset;
+    // A batch on its way may start somewhere else: after the seek it is stale.
+    this.#life.seek(full, assigned.partition, found.offset);
+    const { offset: fromOffset, metadata } = found;
+    this.#parts.emit({ kind: 'assigned', partition: assigned, fromOffset, metadata });
+  }
+
+  /** Delivers what there is room for. Never throws: the driver would die of it, or repeat the batch for ever. */
+  async #batch(payload: EachBatchPayload): Promise<void> {
+    const { batch } = payload;
+    const topic = this.#logicalName(batch.topic);
+    if (this.#table.get(topic, batch.partition)?.next === undefined) {
+      // Not for long: heartbeats come from the loop that waits for this handler.
+      await within(this.#positioning, this.#parts.tuning.heartbeatMs, this.#parts.timers);
+    }
+    const held = this.#table.get(topic, batch.partition);
+    if (held?.next === undefined || held.paused || !this.#taking || payload.isStale()) return;
+    if (Number(batch.highWatermark) < held.next) {
+      this.#life.fail(new Error(`${batch.topic}/${batch.partition} is shorter than it was: was it created anew?`));
+      return;
+    }
+    const taken = this.#deliver(topic, held, held.next, batch);
+    if (taken !== undefined) payload.resolveOffset(taken);
+  }
+
+  /** @returns the last offset that need not come again, `undefined` for none */
+  #deliver(topic: string, held: Held, from: number, batch: EachBatchPayload['batch']): string | undefined {
+    let taken: string | undefined;
+    for (const message of batch.messages) {
+      const offset = Number(message.offset);
+      if (offset < from) continue;
+      taken = message.offset;
+      held.next = offset + 1;
+      const record = inRecordOf(topic, batch.partition, offset, message);
+      this.#parts.emit({ kind: 'record', partition: held.assigned, record });
+      // The receiver may pause, leave or fail inside `emit`.
+      if (held.paused || !this.#taking || !this.#isCurrent(held)) return taken;
+    }
+    // Offsets have gaps (compaction, transactions): the batch knows its end better than its last record does.
+    const last = batch.lastOffset();
+    held.next = Math.max(from, Number(last) + 1);
+    return last;
+  }
+
+  #isCurrent(held: Held): boolean {
+    return this.#table.current(held.assigned) === held;
+  }
+
+  #lose(lost: readonly Held[]): void {
+    for (const { assigned, next } of lost) {
+      // Nobody heard of a partition whose place was never found.
+      if (next !== undefined) this.#parts.emit({ kind: 'lost', partition: assigned });
+    }
+  }
+
+  #fullName(topic: string): string {
+    return this.#parts.prefix + topic;
+  }
+
+  #logicalName(full: string): string {
+    return full.slice(this.#parts.prefix.length);
+  }
+}

@@ -1,0 +1,55 @@
+import type { IHeaders, KafkaMessage } from 'kafkajs';
+
+import type { InRecord, OutRecord, RecordHeaders } from '../../model/record.ts';
+
+const noHeaders: RecordHeaders = [];
+
+/** One message of the driver as a record. All bytes are copied: a slice would hold the whole fetch response in memory. */
+export function inRecordOf(topic: string, partition: number, offset: number, message: KafkaMessage): InRecord {
+  const { key, value, headers, timestamp } = message;
+  return {
+    topic,
+    partition,
+    offset,
+    timestampMs: Number(timestamp),
+    key: key === null ? null : Buffer.from(key),
+    value: value === null ? null : Buffer.from(value),
+    headers: headersOf(headers),
+  };
+}
+
+function headersOf(headers: IHeaders | undefined): RecordHeaders {
+  let list: [string, Buffer][] | undefined;
+  for (const name in headers) {
+    const values = headers[name];
+    list ??= [];
+    if (!Array.isArray(values)) list.push([name, copyOf(values)]);
+    else for (const value of values) list.push([name, copyOf(value)]);
+  }
+  return list ?? noHeaders;
+}
+
+/** Kafka allows a header without a value; ours have bytes, so it becomes an empty one. */
+function copyOf(value: Buffer | string | null | undefined): Buffer {
+  if (value === null || value === undefined) return Buffer.alloc(0);
+  return typeof value === 'string' ? Buffer.from(value) : Buffer.from(value);
+}
+
+/** The driver's form of headers; a repeated name becomes a list. */
+export function outHeadersOf(headers: RecordHeaders): IHeaders {
+  // Without a prototype, so that no name of a header can mean anything.
+  const out = Object.create(null) as Record<string, Buffer | Buffer[]>;
+  for (const [name, value] of headers) {
+    const before = out[name];
+    if (before === undefined) out[name] = value;
+    else out[name] = Array.isArray(before) ? [...before, value] : [before, value];
+  }
+  return out;
+}
+
+/** What a record weighs on the wire, about: enough to keep a send below its limit. */
+export function wireSizeOf({ key, value, headers }: OutRecord): number {
+  let bytes = 24 + (key?.length ?? 0) + (value?.length ?? 0);
+  for (const [name, header] of headers) bytes += 4 + name.length + header.length;
+  return bytes;
+}

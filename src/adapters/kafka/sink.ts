@@ -1,0 +1,183 @@
+import { Observable } from 'rxjs';
+
+import { partitionFor } from '../../model/partitioner.ts';
+import type { OutRecord } from '../../model/record.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+import type { Counter, Metrics } from '../../ports/metrics.ts';
+import type { Random } from '../../ports/random.ts';
+import type { Ack, RecordSink } from '../../ports/record-sink.ts';
+
+import { createClient, type KafkaOptions } from './client.ts';
+import { larkspurErrorOf, troubleOf, typeOf } from './errors.ts';
+import { Lane } from './lane.ts';
+import { OpenWrites } from './open-writes.ts';
+import { Producers } from './producers.ts';
+import { outHeadersOf, wireSizeOf } from './record.ts';
+import { TopicSizes } from './topic-sizes.ts';
+
+/** What a Kafka sink needs. */
+export interface KafkaSinkOptions {
+  readonly client: KafkaOptions;
+  /** Stands before the logical topic names on the broker. */
+  readonly prefix: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** {@link RecordSink} on Kafka. */
+export interface KafkaSink extends RecordSink {
+  /**
+   * Ends the connections. What was appended and not acknowledged by then may or may not be written and is never
+   * acknowledged: `flush` first. Rejects never.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Writes records, acknowledged by all replicas, with a lane for each partition. `append` is cold: each subscription
+ * writes once. It never errors: without brokers, rights or topic it waits, and says so in the log.
+ * Throws `config_invalid` for addresses that cannot be used.
+ */
+export function createKafkaSink(options: KafkaSinkOptions): KafkaSink {
+  return new LaneSink(options);
+}
+
+// Half of the client's usual one: a lane stands still for so long when a connection dies without a word.
+const requestTimeoutMs = 15_000;
+const topicRetryMs = 1_000;
+
+interface Waiting {
+  readonly record: OutRecord;
+  readonly acknowledge: (ack: Ack) => void;
+}
+
+interface Destination {
+  /** Full name. */
+  readonly topic: string;
+  readonly lanes: Lane[];
+  /** Records that came before the number of partitions was known. */
+  early: Waiting[];
+  spread: number;
+}
+
+class LaneSink implements KafkaSink {
+  readonly #options: KafkaSinkOptions;
+  readonly #producers: Producers;
+  readonly #sizes: TopicSizes;
+  readonly #writes = new OpenWrites();
+  readonly #destinations = new Map<string, Destination>();
+  readonly #failed: Counter;
+  #closed = false;
+
+  constructor(options: KafkaSinkOptions) {
+    this.#options = options;
+    const kafka = createClient(options.client, options.logger, requestTimeoutMs);
+    this.#producers = new Producers(kafka);
+    this.#sizes = new TopicSizes(kafka, options.clock);
+    const { metrics } = options;
+    this.#failed = metrics.counter('larkspur_kafka_sends_failed_total', 'Sends that are repeated', ['topic', 'why']);
+    metrics.gauge('larkspur_kafka_unacknowledged_records', 'Records on their way to Kafka', [], () => [
+      [{}, this.#writes.open],
+    ]);
+  }
+
+  append(record: OutRecord): Observable<Ack> {
+    return new Observable<Ack>((subscriber) => {
+      const write = this.#writes.begin();
+      this.#enqueue(record, (ack) => {
+        this.#writes.end(write);
+        subscriber.next(ack);
+        subscriber.complete();
+      });
+    });
+  }
+
+  flush(): Observable<void> {
+    return new Observable<void>((subscriber) =>
+      this.#writes.whenDone(() => {
+        subscriber.next();
+        subscriber.complete();
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { lanes } of this.#destinations.values()) for (const lane of lanes) lane.close();
+    await Promise.all([this.#producers.close(), this.#sizes.close()]);
+  }
+
+  #enqueue(record: OutRecord, acknowledge: (ack: Ack) => void): void {
+    let destination = this.#destinations.get(record.topic);
+    if (destination === undefined) {
+      destination = { topic: this.#options.prefix + record.topic, lanes: [], early: [], spread: 0 };
+      this.#destinations.set(record.topic, destination);
+    }
+    const partitions = this.#sizes.partitions(destination.topic);
+    if (partitions !== undefined && destination.early.length === 0) {
+      this.#place(destination, partitions, { record, acknowledge });
+      return;
+    }
+    destination.early.push({ record, acknowledge });
+    if (destination.early.length === 1) void this.#discover(destination);
+  }
+
+  #place(destination: Destination, partitions: number, { record, acknowledge }: Waiting): void {
+    const { topic, lanes } = destination;
+    const { key, value, headers } = record;
+    const partition = key === null ? destination.spread++ % partitions : partitionFor(key, partitions);
+    const lane = (lanes[partition] ??= this.#openLane(topic, partition));
+    const message = { partition, key, value, headers: outHeadersOf(headers) };
+    lane.push({ message, bytes: wireSizeOf(record), acknowledge });
+  }
+
+  #openLane(topic: string, partition: number): Lane {
+    const { timers, random } = this.#options;
+    const destination = this.#classOf(topic);
+    return new Lane(partition, {
+      send: (messages) => this.#producers.send(destination, topic, messages),
+      isTooLarge: (error) => troubleOf(error) === 'too-large',
+      limitBytes: () => this.#sizes.limitBytes(topic),
+      onFailure: (error, waitMs) => this.#tell(topic, error, waitMs),
+      timers,
+      random,
+    });
+  }
+
+  /** Delay topics come and go together and share a producer; every other topic has its own. */
+  #classOf(topic: string): string {
+    return topic.startsWith(`${this.#options.prefix}retry.`) ? 'retry' : topic;
+  }
+
+  /** Finds out how many partitions a topic has, however often it takes, and lets the early records go. */
+  async #discover(destination: Destination): Promise<void> {
+    const { timers } = this.#options;
+    while (!this.#closed) {
+      try {
+        const partitions = await this.#sizes.read(destination.topic);
+        const early = destination.early;
+        destination.early = [];
+        for (const waiting of early) this.#place(destination, partitions, waiting);
+        return;
+      } catch (error) {
+        this.#tell(destination.topic, error, topicRetryMs);
+        await new Promise<void>((resolve) => void timers.after(topicRetryMs, resolve));
+      }
+    }
+  }
+
+  #tell(topic: string, error: unknown, waitMs: number): void {
+    if (this.#closed) return;
+    const why = troubleOf(error);
+    this.#failed.add({ topic, why });
+    const { code, message, cure } = larkspurErrorOf(error, `write to ${topic}`);
+    const fields = { topic, code, type: typeOf(error), error: message, cure, waitMs };
+    const { logger } = this.#options;
+    if (why === 'connection') logger.warn(fields, 'a write to Kafka is repeated');
+    else logger.error(fields, 'a write to Kafka is held and repeated');
+  }
+}

@@ -1,0 +1,97 @@
+import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
+
+import type { Clock } from '../../ports/clock.ts';
+
+import { briefRetry } from './client.ts';
+
+// New partitions of a topic are noticed after so long.
+const maxAgeMs = 60_000;
+/** Kafka's own default of `max.message.bytes`. */
+const usualLimitBytes = 1_048_588;
+
+interface Known {
+  readonly partitions: number;
+  readonly readAtMs: number;
+  asking: boolean;
+}
+
+/** How many partitions topics have, remembered for a minute; and what a record of theirs may weigh. */
+export class TopicSizes {
+  readonly #kafka: Kafka;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Known>();
+  readonly #limits = new Map<string, number>();
+  #admin: { readonly client: Admin; readonly connected: Promise<void> } | undefined;
+
+  constructor(kafka: Kafka, clock: Clock) {
+    this.#kafka = kafka;
+    this.#clock = clock;
+  }
+
+  /** What is known now; an old number is still given, while a new one is asked for. */
+  partitions(topic: string): number | undefined {
+    const known = this.#known.get(topic);
+    if (known === undefined) return undefined;
+    if (!known.asking && this.#clock.now() - known.readAtMs > maxAgeMs) {
+      known.asking = true;
+      this.read(topic).catch(() => (known.asking = false));
+    }
+    return known.partitions;
+  }
+
+  /** Asks the broker. Rejects with the driver's error, also when the topic is not there. */
+  async read(topic: string): Promise<number> {
+    const { topics } = await this.#ask((admin) => admin.fetchTopicMetadata({ topics: [topic] }));
+    const partitions = topics[0]?.partitions.length ?? 0;
+    if (partitions === 0) throw new Error(`${topic} has no partitions yet`);
+    this.#known.set(topic, { partitions, readAtMs: this.#clock.now(), asking: false });
+    return partitions;
+  }
+
+  /** The topic's `max.message.bytes`; Kafka's default when it may not be read. */
+  async limitBytes(topic: string): Promise<number> {
+    const known = this.#limits.get(topic);
+    if (known !== undefined) return known;
+    try {
+      const resource = { type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['max.message.bytes'] };
+      const { resources } = await this.#ask((admin) =>
+        admin.describeConfigs({ resources: [resource], includeSynonyms: false }),
+      );
+      const limit = Number(resources[0]?.configEntries[0]?.configValue ?? usualLimitBytes);
+      this.#limits.set(topic, limit);
+      return limit;
+    } catch {
+      return usualLimitBytes;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#drop();
+  }
+
+  async #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+    if (this.#admin === undefined) {
+      const client = this.#kafka.admin({ retry: briefRetry });
+      this.#admin = { client, connected: client.connect() };
+    }
+    const { client, connected } = this.#admin;
+    try {
+      await connected;
+      return await question(client);
+    } catch (error) {
+      if (this.#isCurrent(client)) await this.#drop();
+      throw error;
+    }
+  }
+
+  /** Whether no other question gave this client up meanwhile. */
+  #isCurrent(client: Admin): boolean {
+    return this.#admin?.client === client;
+  }
+
+  async #drop(): Promise<void> {
+    const admin = this.#admin;
+    this.#admin = undefined;
+    await admin?.client.disconnect().catch(() => undefined);
+  }
+}
