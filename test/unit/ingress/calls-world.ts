@@ -1,0 +1,82 @@
+import { type Observable, of, type Subscription } from 'rxjs';
+import { expect } from 'vitest';
+
+import { callsRoutes, type CallsApiOptions } from '../../../src/ingress/calls-api.ts';
+import type { HttpResponse } from '../../../src/model/http.ts';
+import type { OutRecord } from '../../../src/model/record.ts';
+import type { ClaimView } from '../../../src/ports/claim-store.ts';
+import type { Ack } from '../../../src/ports/record-sink.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
+
+const written: Ack = { kind: 'written', partition: 0, offset: 0 };
+const unused = (): never => expect.fail('not to be called');
+
+/** What a test decides. */
+export interface World extends Partial<CallsApiOptions> {
+  readonly ack$?: Observable<Ack>;
+  readonly view$?: () => Observable<ClaimView>;
+  readonly storeReady?: boolean;
+}
+
+/** The doors over a sink and a store of which the test decides what they say. */
+export function api({
+  ack$ = of(written),
+  view$ = () => of({ kind: 'unknown' }),
+  storeReady = true,
+  ...options
+}: World = {}) {
+  const time = new VirtualTime();
+  const records: OutRecord[] = [];
+  let looks = 0;
+  const [post, get] = callsRoutes({
+    timers: time,
+    newId: () => 'made',
+    sinkReady: () => true,
+    sink: {
+      append(record) {
+        records.push(record);
+        return ack$;
+      },
+      flush: unused,
+    },
+    claims: {
+      view() {
+        looks++;
+        return view$();
+      },
+      ready: () => storeReady,
+      claim: unused,
+      sent: unused,
+      extend: unused,
+      finish: unused,
+    },
+    ...options,
+  });
+  const ask = (route = post, request: { body?: unknown; query?: object; headers?: object; id?: string } = {}) => {
+    const answers: { atMs: number; status: number; headers: HttpResponse['headers']; body: Record<string, unknown> }[] =
+      [];
+    const subscription: Subscription = route!
+      .handle({
+        params: { id: request.id ?? '' },
+        query: { ...request.query },
+        headers: { 'x-request-id': 'r', ...request.headers },
+        body: Buffer.from(
+          typeof request.body === 'string' ? request.body : JSON.stringify(request.body ?? { path: '/x' }),
+        ),
+      })
+      .subscribe({
+        next: ({ status, headers, body }) =>
+          answers.push({ atMs: time.now(), status, headers, body: JSON.parse(body) as Record<string, unknown> }),
+        error: (error: unknown) => expect.fail(String(error)),
+      });
+    return { answers, subscription };
+  };
+  return {
+    time,
+    records,
+    looks: () => looks,
+    post: (body?: unknown, query?: object, headers?: object) =>
+      ask(post, { body, ...(query && { query }), ...(headers && { headers }) }),
+    get: (id: string) => ask(get, { id }).answers,
+  };
+}
