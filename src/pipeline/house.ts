@@ -123,7 +123,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     destinations: parts.destinations,
     clock,
   });
-  return {
+  const house: House = {
     ...parts,
     ...options,
     ttlMs: options.claimTtlMs,
@@ -149,4 +149,5 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
       return forkJoin([keeper.giveBack(), source.commit(partitions.commits())]).pipe(map(() => undefined));
     },
   };
+  return house;
 }

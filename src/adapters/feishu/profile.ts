@@ -18,7 +18,7 @@ export interface FeishuProfileOptions {
   readonly defaultApp?: string;
   /** Origin with an optional path prefix, e.g. `https://open.feishu.cn`. */
   readonly baseUrl: string;
-  /** Windows that replace the documented tier, by label (`POST /open-apis/im/v1/messages`). */
+  /** Windows that replace the documented tier, by label (`POST /open-apis/im/v1/messages`), or for all under `*`. */
   readonly limits?: Readonly<Record<string, readonly RateWindow[]>>;
 }
 
@@ -64,7 +64,7 @@ export function feishuProfile(options: FeishuProfileOptions): Profile {
     return {
       api: label,
       breakerKey: `${base.host}/${catalogue.services.has(service) ? service : 'other'}`,
-      limits: limitKeys(placed, options.limits?.[label]),
+      limits: limitKeys(placed, options.limits?.[label] ?? options.limits?.['*']),
       repeat: keyed.repeat,
       ...(serial === undefined ? {} : { serial }),
       token,

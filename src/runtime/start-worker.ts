@@ -1,0 +1,41 @@
+import type { Config } from '../config/config.ts';
+import type { LarkspurError } from '../model/errors.ts';
+import { createHouse, type House } from '../pipeline/house.ts';
+
+import { createDestinations } from './destinations.ts';
+import { houseOptions } from './house-options.ts';
+import type { Stores, WorldParts } from './stores.ts';
+import { type Stopped, Worker } from './worker.ts';
+
+/** A worker with everything that it opened. */
+export interface RunningWorker {
+  readonly house: House;
+  readonly worker: Worker;
+  /** Stops the worker in order, then closes its sockets. */
+  stop(): Promise<Stopped>;
+}
+
+/** Puts a worker together on its stores and starts it. `onFailure` is called once if its stream errors. */
+export function startWorker(
+  config: Config,
+  stores: Stores,
+  parts: WorldParts,
+  onFailure: (error: LarkspurError) => void,
+): RunningWorker {
+  const destinations = createDestinations(config, parts);
+  const house = createHouse(
+    { ...parts, source: stores.source(), sink: stores.sink, claims: stores.claims, destinations: destinations.byName },
+    houseOptions(config.worker),
+  );
+  const worker = new Worker(house, { drainMs: config.drainMs, onFailure });
+  worker.start();
+  return {
+    house,
+    worker,
+    stop: async () => {
+      const stopped = await worker.stop();
+      await destinations.close();
+      return stopped;
+    },
+  };
+}
