@@ -64,5 +64,8 @@ function firstOf(thrown: unknown): unknown {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (!(error instanceof Error)) return '';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  // undici leaves the code out where its parser only has a text.
+  return error.name === 'HTTPParserError' ? 'HPE_UNKNOWN' : '';
 }

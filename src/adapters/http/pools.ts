@@ -65,19 +65,24 @@ export class OriginPool {
   /** Sends one request; what becomes of it is told to the handler alone. */
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const nowMs = this.#clock.now();
-    if (nowMs - this.#bornMs >= this.#maxAgeMs) this.#renew(nowMs);
+    if (nowMs - this.#bornMs >= this.#maxAgeMs && !this.#pool.closed) this.#renew(nowMs);
     this.#pool.dispatch(request, handler);
   }
 
   /** Lets running requests end, then closes the sockets. New ones fail as `aborted`. */
   async close(): Promise<void> {
-    await Promise.all([this.#pool.close(), ...this.#retiring]);
+    if (!this.#pool.closed) this.#retire(this.#pool);
+    await Promise.all(this.#retiring);
   }
 
   #renew(nowMs: number): void {
-    const closing = this.#pool.close().finally(() => this.#retiring.delete(closing));
-    this.#retiring.add(closing);
+    this.#retire(this.#pool);
     this.#pool = new Pool(this.#origin, this.#options);
     this.#bornMs = nowMs;
+  }
+
+  #retire(pool: Pool): void {
+    const closing = pool.close().finally(() => this.#retiring.delete(closing));
+    this.#retiring.add(closing);
   }
 }
