@@ -26,10 +26,10 @@ const echo: HttpRoute = {
     of(jsonResponse(200, { params, query, requestId: headers['x-request-id'], bytes: body.toString('hex') })),
 };
 // Anything may be thrown by a bug, also what is no Error.
-const failing = (error: unknown): HttpRoute => ({
-  ...ping,
-  handle: () => new Observable((subscriber) => subscriber.error(error)),
-});
+const failing = (error: unknown): HttpRoute => {
+  const route: HttpRoute = { ...ping, handle: () => new Observable((subscriber) => subscriber.error(error)) };
+  return route;
+};
 
 describe('startServer', () => {
   it('hands a door the decoded parameters, the query and the raw bytes, whatever the content type', async () => {
