@@ -5,7 +5,7 @@ import type { BucketFigures } from './state/limits.ts';
 import type { LoggedRequest } from './state/request-log.ts';
 
 /** Figures since the start or the last reset. */
-export interface SandboxStats {
+interface SandboxStats {
   readonly arrivals: number;
   readonly byStatus: Readonly<Record<string, number>>;
   readonly connections: { readonly open: number; readonly total: number };
@@ -18,7 +18,7 @@ export interface SandboxStats {
 }
 
 /** Rules in force and what they did. */
-export interface FaultsReport {
+interface FaultsReport {
   readonly rules: readonly FaultRule[];
   readonly counts: Readonly<Record<string, number>>;
   /** Mistakes in the rules file; while there are any, the rules before them stay in force. */

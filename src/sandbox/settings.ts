@@ -1,7 +1,7 @@
 import type { WindowLimit } from './state/windows.ts';
 
 /** The APIs the sandbox plays. They name tiers, replay windows and figures. */
-export const apis = [
+const apis = [
   'im.message.create',
   'im.message.reply',
   'im.message.patch',

@@ -1,5 +1,5 @@
 /** Every kind of fault. */
-export const faultKinds = [
+const faultKinds = [
   'timeout',
   'hang',
   'reset-before',
@@ -19,7 +19,7 @@ export const faultKinds = [
 export type FaultKind = (typeof faultKinds)[number];
 
 /** Which requests a rule is for; all members must fit. Absent: all APIs and the echo, not the token endpoints. */
-export interface FaultMatch {
+interface FaultMatch {
   readonly method?: string;
   /** Prefix, or a glob when it has a `*`: `*` stays within a segment, `**` does not. */
   readonly path?: string;

@@ -7,7 +7,7 @@ export interface Answer {
 }
 
 /** One field that did not pass the gateway's check. */
-export interface FieldViolation {
+interface FieldViolation {
   readonly field: string;
   readonly value: string;
   readonly description: string;

@@ -45,7 +45,7 @@ export class Bench {
       path,
       method,
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-      ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body) }),
+      ...(body !== undefined && { body: isJson ? JSON.stringify(body) : body }),
       ...(signal !== undefined && { signal }),
     });
     const text = await answer.body.text();
