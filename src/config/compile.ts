@@ -19,10 +19,7 @@ export function compile(raw: RawConfig, pem: PemTexts): Config {
   const { ring, lanes, claims, commit } = raw.worker ?? {};
   const config: Config = {
     kafka: raw.kafka === undefined ? undefined : compileKafka(raw.kafka, pem),
-    redis:
-      raw.redis?.url === undefined
-        ? undefined
-        : { url: raw.redis.url, keyPrefix: raw.redis.keyPrefix ?? serviceDefaults.redis.keyPrefix },
+    redis: raw.redis?.url === undefined ? undefined : { ...serviceDefaults.redis, ...raw.redis, url: raw.redis.url },
     listen: {
       ingress: compileAddress(raw.listen?.ingress ?? defaults.listen.ingress),
       admin: compileAddress(raw.listen?.admin ?? defaults.listen.admin),

@@ -84,11 +84,11 @@ export interface WorkerConfig {
     /** Over all partitions of the process. */
     readonly totalBytes: number;
   };
-  readonly lanes: { readonly capacity: number; readonly max: number };
+  /** Records waiting between ring and attempt, over all partitions. */
+  readonly lanes: { readonly items: number };
   readonly claims: {
     readonly leaseMs: number;
     readonly renewMs: number;
-    readonly maxTakeovers: number;
     readonly ttlMs: number;
     /** For APIs without an idempotency key. */
     readonly unkeyedTtlMs: number;
@@ -96,7 +96,6 @@ export interface WorkerConfig {
   readonly commit: {
     readonly intervalMs: number;
     readonly everyDone: number;
-    readonly maxAhead: number;
   };
 }
 
@@ -108,7 +107,7 @@ export interface Config {
   /** `undefined`: embedded mode. */
   readonly kafka: KafkaConfig | undefined;
   /** Present whenever `kafka` is. */
-  readonly redis: { readonly url: string; readonly keyPrefix: string } | undefined;
+  readonly redis: { readonly url: string; readonly cluster: boolean; readonly keyPrefix: string } | undefined;
   readonly listen: { readonly ingress: Address; readonly admin: Address };
   readonly adminToken: string | undefined;
   /** Folder of the embedded store, or `memory`. */

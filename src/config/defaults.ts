@@ -21,15 +21,14 @@ export const defaults = {
       lowBytes: 2 * MiB,
       totalBytes: 32 * MiB,
     },
-    lanes: { capacity: 256, max: 10_000 },
+    lanes: { items: 4_096 },
     claims: {
       leaseMs: 30_000,
       renewMs: 10_000,
-      maxTakeovers: 8,
       ttlMs: 86_400_000,
       unkeyedTtlMs: 7 * 86_400_000,
     },
-    commit: { intervalMs: 500, everyDone: 1000, maxAhead: 4096 },
+    commit: { intervalMs: 500, everyDone: 1_000 },
   },
   logLevel: 'info',
   drainMs: 20_000,
@@ -38,7 +37,7 @@ export const defaults = {
 /** What holds for Kafka and Redis once they are named. */
 export const serviceDefaults = {
   kafka: { topicPrefix: 'larkspur.', group: 'larkspur-worker', clientId: 'larkspur', ssl: false },
-  redis: { keyPrefix: 'larkspur:' },
+  redis: { cluster: false, keyPrefix: 'larkspur:' },
 } satisfies RawConfig;
 
 /**

@@ -24,6 +24,14 @@ export function configInvalid(lines: readonly string[]): LarkspurError {
     `the configuration has ${count}\n${lines.map((l) => `  - ${l}`).join('\n')}`,
     {
       cure: 'correct the lines above; `larkspur config check` lists what is left',
+      cause: lines,
     },
   );
+}
+
+/** The lines of a {@link configInvalid} error; none for any other. */
+export function mistakesOf(thrown: unknown): readonly string[] {
+  if (!(thrown instanceof LarkspurError) || thrown.code !== 'config_invalid') return [];
+  const { cause } = thrown;
+  return Array.isArray(cause) ? cause.map(String) : [thrown.message];
 }

@@ -31,7 +31,7 @@ export function ruleMistakes(config: RawConfig, written: unknown): Mistake[] {
   sizes(config, report);
   for (const [name, upstream] of Object.entries(config.upstreams ?? {})) {
     const own = isTree(names['upstreams']) ? names['upstreams'][name] : undefined;
-    upstreamRules(['upstreams', name], upstream, isTree(own) ? own : {}, config, report);
+    upstreamRules(['upstreams', name], upstream, isTree(own) ? own : {}, report);
   }
   return mistakes;
 }
@@ -74,7 +74,7 @@ function sizes(config: RawConfig, report: Report): void {
   notAbove(report, ['worker', 'claims', 'renewMs'], claims?.renewMs, 'half of worker.claims.leaseMs', half);
 }
 
-function upstreamRules(at: Path, upstream: RawUpstream, own: object, config: RawConfig, report: Report): void {
+function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Report): void {
   const name = at.join('.');
   if (upstream.baseUrl === undefined && !('baseUrl' in own) && !('targets' in own)) {
     report([...at, 'baseUrl'], 'is missing, must be an http:// or https:// address');
@@ -82,10 +82,6 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, config: Raw
   const { connectMs, attemptMs, totalMs } = upstream.timeouts ?? {};
   notAbove(report, [...at, 'timeouts', 'connectMs'], connectMs, `${name}.timeouts.attemptMs`, attemptMs);
   notAbove(report, [...at, 'timeouts', 'attemptMs'], attemptMs, `${name}.timeouts.totalMs`, totalMs);
-  const { leaseMs = Infinity, renewMs = 0 } = config.worker?.claims ?? {};
-  // An attempt starts only while the lease surely outlives it.
-  const longest = leaseMs - renewMs - 2_000;
-  notAbove(report, [...at, 'timeouts', 'attemptMs'], attemptMs, 'worker.claims: leaseMs - renewMs - 2000', longest);
   const { retry, breaker, fallback } = upstream;
   if (typeof retry === 'object') {
     notAbove(report, [...at, 'retry', 'baseMs'], retry.baseMs, `${name}.retry.capMs`, retry.capMs);

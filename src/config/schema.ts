@@ -61,14 +61,10 @@ const worker = section({
     },
     'Buffer in front of the lanes',
   ),
-  lanes: section({
-    capacity: items('records waiting per ordering key', 100_000),
-    max: items('ordering keys at once'),
-  }),
+  lanes: section({ items: items('records waiting between ring and attempt, over all partitions', 1_000_000) }),
   claims: section({
     leaseMs: ms('how long a claim is held without a sign of life'),
     renewMs: ms('between two signs of life'),
-    maxTakeovers: items('owners that may vanish with a call before it is dead', 100),
     ttlMs: Type.Integer({ minimum: 60_000, maximum: 90 * 86_400_000, description: 'how long a finished id is known' }),
     unkeyedTtlMs: Type.Integer({
       minimum: 60_000,
@@ -79,7 +75,6 @@ const worker = section({
   commit: section({
     intervalMs: ms('longest time between two commits'),
     everyDone: items('commit after so many finished records'),
-    maxAhead: items('records taken beyond the first open one, per partition', 100_000),
   }),
 });
 
@@ -90,6 +85,7 @@ export const configSchema = Type.Partial(
       kafka,
       redis: section({
         url: Type.String({ pattern: '^rediss?://\\S+$', description: 'redis:// or rediss:// address' }),
+        cluster: Type.Boolean({ description: 'the address is one node of a Redis Cluster' }),
         keyPrefix: Type.String({ pattern: '^[A-Za-z0-9._:-]{0,100}$', description: 'in front of every key' }),
       }),
       listen: section({ ingress: address, admin: address }),

@@ -27,7 +27,9 @@ export function allowed(schema: unknown): string {
     case 'boolean':
       return 'true or false';
     case 'string':
-      return schema['pattern'] === undefined || description === undefined ? 'a text' : `a text: ${description}`;
+      if (schema['format'] === 'date-time') return 'a point in time as in 2026-01-31T12:00:00Z';
+      if (schema['pattern'] === undefined) return 'a text';
+      return description === undefined ? `a text that fits ${String(schema['pattern'])}` : `a text: ${description}`;
     case 'array':
       return `a list of ${range(schema, 'Items')}entries, each ${allowed(schema['items'])}`;
     default: {
@@ -56,7 +58,8 @@ function range(schema: Tree, suffix: 'imum' | 'Items' = 'imum'): string {
   if (suffix === 'Items') return min === undefined && max === undefined ? '' : `${min ?? 0} to ${max ?? 'many'} `;
   const above = bound('exclusiveMinimum');
   if (above !== undefined) return ` above ${above}, at most ${max ?? 'any'}`;
-  return min === undefined ? '' : ` from ${min} to ${max ?? 'any'}`;
+  if (min === undefined) return '';
+  return max === undefined ? `, at least ${min}` : ` from ${min} to ${max}`;
 }
 
 /** Insertions, deletions and replacements between two words (Wagner and Fischer 1974). */

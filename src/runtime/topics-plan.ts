@@ -126,7 +126,9 @@ function settingsToChange(found: TopicShape, wanted: TopicShape, notes: string[]
   // More copies than there are: nothing could be written any more.
   const inSync = Number(found.settings['min.insync.replicas']);
   if (inSync > found.replicationFactor) {
-    notes.push(`${found.name}: min.insync.replicas ${inSync} with ${count(found.replicationFactor, 'replica')}: no write can succeed`);
+    notes.push(
+      `${found.name}: min.insync.replicas ${inSync} with ${count(found.replicationFactor, 'replica')}: no write can succeed`,
+    );
   }
   return change;
 }

@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+
+import { type ConfigFlags, type Loaded, loadConfig } from '../config/load.ts';
+
+import { note } from './output.ts';
+
+/** Options that every command with a configuration takes. */
+export interface ConfigOptions {
+  readonly config?: string;
+  readonly data?: string;
+  readonly logLevel?: string;
+}
+
+/** Adds `--config`, `--data` and `--log-level`. */
+export function withConfigOptions(command: Command): Command {
+  return command
+    .option('-c, --config <file>', 'configuration file (default: larkspur.yaml, if there is one)')
+    .option('--data <folder>', "folder of the embedded store, or 'memory'")
+    .option('--log-level <level>', 'debug, info, warn, error or silent');
+}
+
+/**
+ * Loads the configuration that the options name; warnings go to standard error.
+ * @throws LarkspurError `config_invalid`
+ */
+export function loadFrom({ config, data, logLevel }: ConfigOptions, more: ConfigFlags = {}): Loaded {
+  const flags: ConfigFlags = {
+    ...(data === undefined ? {} : { data }),
+    ...(logLevel === undefined ? {} : { logLevel }),
+    ...more,
+  };
+  const loaded = loadConfig({ ...(config === undefined ? {} : { file: config }), flags });
+  for (const warning of loaded.warnings) note(`warning: ${warning}`);
+  return loaded;
+}

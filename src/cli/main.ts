@@ -1,0 +1,75 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+
+import { Command } from 'commander';
+
+import { reportFailure } from './output.ts';
+
+/** Adds options and action to a command. */
+type Configure = (command: Command) => void;
+
+// Help needs names and summaries only; the code of a command is loaded when it is the one that runs.
+const commands: readonly {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<Configure>;
+}[] = [
+  {
+    name: 'topics',
+    summary: 'plan, apply or check the topics on the brokers',
+    load: async () => (await import('./topics.ts')).topicsCommand,
+  },
+  {
+    name: 'tail',
+    summary: 'show the last records of a topic, or follow it',
+    load: async () => (await import('./tail.ts')).tailCommand,
+  },
+  {
+    name: 'sandbox',
+    summary: 'run the Feishu emulator',
+    load: async () => (await import('./sandbox.ts')).sandboxCommand,
+  },
+  {
+    name: 'doctor',
+    summary: 'look for what will not work here, and say what to do',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
+  {
+    name: 'config',
+    summary: 'check or show the configuration',
+    load: async () => (await import('./config.ts')).configCommand,
+  },
+];
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return String((JSON.parse(text) as { readonly version: unknown }).version);
+}
+
+/** Runs the command line. Sets the exit code: 0 only on success. */
+async function main(argv: readonly string[]): Promise<void> {
+  const program = new Command('larkspur')
+    .description('A reactive dispatcher for Feishu (Lark): calls and events on Kafka topics.')
+    .version(version())
+    .showSuggestionAfterError()
+    .showHelpAfterError('(add --help for what there is)');
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const chosen = words[0] === 'help' ? words[1] : words[0];
+  for (const { name, summary, load } of commands) {
+    const command = program.command(name).description(summary).showHelpAfterError('(add --help for what there is)');
+    if (name === chosen) (await load())(command);
+  }
+  await program.parseAsync([...argv], { from: 'user' });
+}
+
+// A reader that has seen enough (`| head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  reportFailure(error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,39 @@
+import type { Loaded } from './load.ts';
+import { isSecret, shown } from './secrets.ts';
+import { eachLeaf, mapLeaves, type Path, pathText } from './tree.ts';
+
+/** One value of the configuration, safe to print. */
+export interface Described {
+  readonly path: string;
+  /** Secrets are `***`. */
+  readonly value: string;
+  /** `default`, `preset NAME`, `FILE:LINE`, `env NAME` or `flag --NAME`. */
+  readonly source: string;
+}
+
+/** Every value that is in force and where it came from, sorted by path; secrets are masked. */
+export function describe({ raw, sources }: Pick<Loaded, 'raw' | 'sources'>): Described[] {
+  const lines: Described[] = [];
+  eachLeaf(raw, (path, value) => {
+    const empty = typeof value === 'object' && value !== null ? (Array.isArray(value) ? '[]' : '{}') : undefined;
+    const text = pathText(path);
+    lines.push({ path: text, value: empty ?? shown(path, value), source: sources.get(text) ?? 'default' });
+  });
+  return lines.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Every secret of a configuration, for a log that must not show them. */
+export function secretsOf({ raw }: Pick<Loaded, 'raw'>): string[] {
+  const found = new Set<string>();
+  mapLeaves(raw, (value: unknown, path: Path) => {
+    if (typeof value !== 'string') return value;
+    if (isSecret(path)) found.add(value);
+    const password = /^\w+:\/\/[^/?#]*:([^/?#]*)@/.exec(value)?.[1];
+    if (password !== undefined && password !== '') {
+      found.add(password);
+      found.add(decodeURIComponent(password));
+    }
+    return value;
+  });
+  return [...found];
+}

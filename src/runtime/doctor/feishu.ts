@@ -1,0 +1,82 @@
+import { firstValueFrom } from 'rxjs';
+
+import { OriginPool } from '../../adapters/http/pools.ts';
+import { HttpUpstream } from '../../adapters/http/upstream.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
+import type { Config } from '../../config/config.ts';
+import type { Exchange } from '../../model/outcome.ts';
+
+import { bad, type Finding, ok, warn } from './finding.ts';
+
+const timeoutMs = 5_000;
+const skewLimitMs = 5_000;
+const abandoned: Exchange = { kind: 'failed', failure: 'aborted', sent: false, message: 'no answer' };
+const tokenPath = '/open-apis/auth/v3/tenant_access_token/internal';
+
+/**
+ * Whether Feishu can be reached, agrees about the time, and knows the apps. Asks for one token per app, which costs no
+ * quota and replaces none. Neither secrets nor tokens stand in what is found.
+ */
+export async function feishuFindings({ apps, upstreams }: Config): Promise<Finding[]> {
+  const feishu = upstreams['feishu'];
+  if (feishu === undefined) return [];
+  const { baseUrl, timeouts } = feishu;
+  if (apps.length === 0) {
+    return [warn('apps', 'no app is configured', 'add apps: [{ id, secret }], or calls to Feishu get no token')];
+  }
+  const pool = new OriginPool(baseUrl, { connections: 4, connectTimeoutMs: timeouts.connectMs }, systemClock);
+  const upstream = new HttpUpstream(pool);
+  const prefix = new URL(baseUrl).pathname.replace(/\/$/, '');
+  try {
+    const findings: Finding[] = [];
+    for (const { id, secret } of apps) {
+      const body = Buffer.from(JSON.stringify({ app_id: id, app_secret: secret }));
+      const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': String(body.length) };
+      const request = { method: 'POST' as const, path: prefix + tokenPath, headers, body };
+      const exchange = await firstValueFrom(upstream.send(request, timeoutMs), { defaultValue: abandoned });
+      if (findings.length === 0) findings.push(...reachFindings(exchange, baseUrl));
+      findings.push(appFinding(id, exchange));
+    }
+    return findings;
+  } finally {
+    await pool.close();
+  }
+}
+
+function reachFindings(exchange: Exchange, baseUrl: string): Finding[] {
+  if (exchange.kind === 'failed') {
+    const cure = 'check the network, the proxy and upstreams.feishu.baseUrl';
+    return [bad('feishu', `${baseUrl} cannot be reached: ${exchange.failure}`, cure)];
+  }
+  const findings = [ok('feishu', `${baseUrl} answers`)];
+  const theirsMs = Date.parse(exchange.headers['date'] ?? '');
+  if (!Number.isNaN(theirsMs)) {
+    const skewMs = Math.abs(theirsMs - systemClock.wall());
+    const text = `the clock of Feishu differs by ${Math.round(skewMs / 1_000)} s`;
+    findings.push(skewMs <= skewLimitMs ? ok('clock', text) : warn('clock', text, 'run NTP on this machine'));
+  }
+  return findings;
+}
+
+function appFinding(id: string, exchange: Exchange): Finding {
+  const name = `app-${id}`;
+  if (exchange.kind === 'failed') return bad(name, `no answer: ${exchange.failure}`, 'see feishu');
+  const code = codeOf(exchange.body);
+  if (code === 0) return ok(name, 'the credentials are good');
+  const said = code === undefined ? `HTTP ${exchange.status} without a code` : `code ${code}`;
+  return bad(
+    name,
+    `the token endpoint refuses: ${said}`,
+    'check id and secret in the developer console, and that the app is enabled',
+  );
+}
+
+function codeOf(body: Buffer): number | undefined {
+  try {
+    const parsed: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof parsed !== 'object' || parsed === null || !('code' in parsed)) return undefined;
+    return typeof parsed.code === 'number' ? parsed.code : undefined;
+  } catch {
+    return undefined;
+  }
+}
