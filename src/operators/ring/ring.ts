@@ -4,8 +4,8 @@ const maxCapacity = 2 ** 24;
  * Bounded FIFO over a preallocated array, O(1) and without allocation per item.
  *
  * The capacity is a power of two, so that `sequence & mask` finds the slot (as in the LMAX Disruptor, for one thread).
- * Cursors only grow; `&` works on a number modulo 2^32, which every smaller power of two divides, so slots stay right
- * beyond 2^32 and up to 2^53. A slot is cleared after use, so a ring keeps nothing alive that was taken from it.
+ * The cursors wrap at 32 bits: every capacity divides 2^32, so slots and differences stay right for ever, and
+ * the engine never boxes them. A slot is cleared after use, so a ring keeps nothing alive that was taken from it.
  */
 export class Ring<T> {
   readonly #slots: (T | undefined)[];
@@ -15,7 +15,7 @@ export class Ring<T> {
 
   /**
    * @param capacity 1 to 2^24; other sizes than powers of two are rounded up
-   * @param firstSequence sequence number of the first item; an integer >= 0
+   * @param firstSequence sequence number of the first item; an integer >= 0 (lets a test stand right before the wrap)
    * @throws RangeError when one is out of range
    */
   constructor(capacity: number, firstSequence = 0) {
@@ -28,12 +28,12 @@ export class Ring<T> {
     const size = 2 ** (32 - Math.clz32(capacity - 1));
     this.#slots = new Array<T | undefined>(size).fill(undefined);
     this.#mask = size - 1;
-    this.#read = firstSequence;
-    this.#write = firstSequence;
+    this.#read = firstSequence | 0;
+    this.#write = firstSequence | 0;
   }
 
   get size(): number {
-    return this.#write - this.#read;
+    return (this.#write - this.#read) | 0;
   }
 
   get capacity(): number {
@@ -42,9 +42,9 @@ export class Ring<T> {
 
   /** Appends; `false` when full, then nothing has changed. */
   push(item: T): boolean {
-    if (this.#write - this.#read > this.#mask) return false;
+    if (this.size > this.#mask) return false;
     this.#slots[this.#write & this.#mask] = item;
-    this.#write += 1;
+    this.#write = (this.#write + 1) | 0;
     return true;
   }
 
@@ -54,7 +54,7 @@ export class Ring<T> {
     const slot = this.#read & this.#mask;
     const item = this.#slots[slot];
     this.#slots[slot] = undefined;
-    this.#read += 1;
+    this.#read = (this.#read + 1) | 0;
     return item;
   }
 
@@ -65,13 +65,12 @@ export class Ring<T> {
 
   /** Takes everything available up to `max`, oldest first, and appends it to `out`. Returns how many. */
   takeInto(out: T[], max: number): number {
-    const count = Math.min(max, this.#write - this.#read);
-    const end = this.#read + count;
-    while (this.#read < end) {
+    const count = Math.min(max, this.size);
+    for (let taken = 0; taken < count; taken++) {
       const slot = this.#read & this.#mask;
       out.push(this.#slots[slot] as T);
       this.#slots[slot] = undefined;
-      this.#read += 1;
+      this.#read = (this.#read + 1) | 0;
     }
     return count;
   }
