@@ -1,4 +1,4 @@
-import { type Admin, ConfigResourceTypes, type ITopicMetadata } from 'kafkajs';
+import kafkajs, { type Admin, type ITopicMetadata } from 'kafkajs';
 
 import { LarkspurError } from '../../model/errors.ts';
 import type { Timers } from '../../ports/clock.ts';
@@ -7,6 +7,9 @@ import type { ClusterView, TopicAdmin, TopicShape } from '../../ports/topic-admi
 
 import { briefRetry, createClient, type KafkaOptions } from './client.ts';
 import { larkspurErrorOf } from './errors.ts';
+
+// The driver is CommonJS; Node finds this member only on its default export.
+const { ConfigResourceTypes } = kafkajs;
 
 /** What the administrator of topics needs. */
 export interface KafkaAdminOptions {

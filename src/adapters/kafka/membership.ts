@@ -1,6 +1,6 @@
 import type { Admin, EachBatchPayload, Kafka } from 'kafkajs';
 
-import { messageOf } from '../../model/errors.ts';
+import { LarkspurError, messageOf } from '../../model/errors.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { AssignedPartition, Commit, SourceEvent } from '../../ports/record-source.ts';
@@ -53,7 +53,7 @@ export class Membership {
       listener: {
         joined: (memberId, assignment) => this.#join(memberId, assignment),
         rebalancing: parts.onRebalancing,
-        batch: (payload) => this.#batch(payload),
+        batch: (payload) => this.#batch(payload).catch((error: unknown) => this.#giveUp(payload.batch, error)),
       },
     });
     void this.#life.run();
@@ -162,7 +162,7 @@ export class Membership {
     this.#parts.emit({ kind: 'assigned', partition: assigned, fromOffset, metadata });
   }
 
-  /** Delivers what there is room for. Never throws: the driver would die of it, or repeat the batch for ever. */
+  /** Delivers what there is room for. Its errors must not reach the driver, which dies of them or repeats for ever. */
   async #batch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
     const topic = this.#logicalName(batch.topic);
@@ -178,6 +178,11 @@ export class Membership {
     }
     const taken = this.#deliver(topic, held, held.next, batch);
     if (taken !== undefined) payload.resolveOffset(taken);
+  }
+
+  #giveUp({ topic, partition }: EachBatchPayload['batch'], cause: unknown): void {
+    const message = `records of ${topic}/${partition} cannot be delivered: ${messageOf(cause)}`;
+    this.#life.fail(new LarkspurError('kafka_consumer_failed', message, { cause }));
   }
 
   /** @returns the last offset that need not come again, `undefined` for none */

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 
 import type { Logger } from '../../ports/logger.ts';
 
-// kafkajs 2.2.4 is the last of its line, so two of its faults are mended in place. Both mends are pinned to that version
+// kafkajs 2.2.4 is the last of its line, so three of its faults are mended in place. All mends are pinned to that version
 // and look at what they replace; anything else is left alone and said.
 const require = createRequire(import.meta.url);
 const patchedVersion = '2.2.4';
@@ -14,12 +14,31 @@ interface RequestQueue {
 type Schedule = (this: RequestQueue) => void;
 
 interface Decoder {
+  readonly buffer: Buffer;
+  readonly offset: number;
+  readInt8(): number;
   readInt32(): number;
+  readVarInt(): number;
+  readVarLong(): { toNumber(): number };
+  readVarIntBytes(): Buffer | null;
+  readVarIntString(): string;
   canReadBytes(count: number): boolean;
   readBytes(count: number): Buffer;
 }
 
-type Decode = (decoder: Decoder) => Promise<unknown[]>;
+/** What the batch tells about each of its records. */
+interface BatchContext {
+  readonly firstOffset: string;
+  readonly firstTimestamp: string;
+  readonly maxTimestamp: string;
+  readonly magicByte: number;
+  readonly isControlBatch: boolean;
+  readonly timestampType: number;
+}
+
+type DecodeMessages = (decoder: Decoder) => Promise<unknown[]>;
+
+const logAppendTime = 1;
 
 let trouble: string[] | undefined;
 
@@ -27,7 +46,7 @@ let trouble: string[] | undefined;
 export function patchKafkajs(logger: Logger): void {
   if (trouble !== undefined) return;
   trouble = [];
-  for (const mend of [silenceIdleTimer, decodeLargeBatches]) {
+  for (const mend of [silenceIdleTimer, keepHeaders, decodeLargeBatches]) {
     try {
       mend();
     } catch (error) {
@@ -57,25 +76,49 @@ function silenceIdleTimer(): void {
   };
 }
 
+/**
+ * Headers are decoded into a plain object, which puts them into another order, and turns one that is called `constructor`
+ * or `__proto__` into nonsense that kills the consumer. With this mend they come as a list of names and values.
+ */
+function keepHeaders(): void {
+  expectVersion();
+  const path = 'kafkajs/src/protocol/recordBatch/record/v0/decoder';
+  replaceModule(path, 'readVarIntArray(HeaderDecoder)', 'kafkajs/src/protocol/recordBatch/v0/decoder', decodeRecord);
+}
+
+function decodeRecord(decoder: Decoder, batch: BatchContext): object {
+  const attributes = decoder.readInt8();
+  const sinceFirstMs = decoder.readVarLong().toNumber();
+  const appended = batch.timestampType === logAppendTime;
+  const timestamp = appended ? batch.maxTimestamp : String(Number(batch.firstTimestamp) + sinceFirstMs);
+  const offset = String(Number(batch.firstOffset) + decoder.readVarInt());
+  const key = decoder.readVarIntBytes();
+  const value = decoder.readVarIntBytes();
+  const headers: [string, Buffer | null][] = [];
+  for (let left = decoder.readVarInt(); left > 0; left--) {
+    headers.push([decoder.readVarIntString(), decoder.readVarIntBytes()]);
+  }
+  const { magicByte, isControlBatch: isControlRecord } = batch;
+  return { magicByte, attributes, timestamp, offset, key, value, headers, isControlRecord, batchContext: batch };
+}
+
 /** A batch of 125,000 records or more overflows the stack, because it is spread into the arguments of one call. */
 function decodeLargeBatches(): void {
   expectVersion();
-  const path = require.resolve('kafkajs/src/protocol/requests/fetch/v4/decodeMessages');
-  const original = require(path) as Decode;
-  if (!String(original).includes('records.push(...recordBatch.records)'))
-    throw new Error('the decoder looks different');
+  const path = 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages';
+  const original = require(path) as DecodeMessages;
   const Reader = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => Decoder;
   const readBatch = require('kafkajs/src/protocol/recordBatch/v0/decoder') as (
     decoder: Decoder,
   ) => Promise<{ readonly records: readonly unknown[] }>;
   const magicAt = 16;
   const overhead = 49;
-  const decode: Decode = async (decoder) => {
+  const decode: DecodeMessages = async (decoder) => {
+    // Records older than Kafka 0.11 have another form, and no batches to be large.
+    if (decoder.buffer[decoder.offset + 4 + magicAt] !== 2) return original(decoder);
     const size = decoder.readInt32();
     if (size <= 0 || !decoder.canReadBytes(size)) return [];
-    const bytes = decoder.readBytes(size);
-    if (bytes[magicAt] !== 2) throw new Error('records in a format older than Kafka 0.11');
-    const reader = new Reader(bytes);
+    const reader = new Reader(decoder.readBytes(size));
     const records: unknown[] = [];
     while (reader.canReadBytes(overhead)) {
       try {
@@ -88,10 +131,21 @@ function decodeLargeBatches(): void {
     }
     return records;
   };
-  const cached = require.cache[path];
-  const reader = require.resolve('kafkajs/src/protocol/requests/fetch/v4/response');
-  if (cached === undefined || require.cache[reader] !== undefined) throw new Error('the decoder is in use already');
-  cached.exports = decode;
+  replaceModule(
+    path,
+    'records.push(...recordBatch.records)',
+    'kafkajs/src/protocol/requests/fetch/v4/response',
+    decode,
+  );
+}
+
+/** Puts `mended` in the place of a module that contains `expected`, unless `user` has taken hold of it already. */
+function replaceModule(path: string, expected: string, user: string, mended: unknown): void {
+  const source: unknown = require(path);
+  if (!String(source).includes(expected)) throw new Error(`${path} looks different`);
+  const cached = require.cache[require.resolve(path)];
+  if (cached === undefined || require.cache[require.resolve(user)] !== undefined) throw new Error(`${path} is in use`);
+  cached.exports = mended;
 }
 
 function expectVersion(): void {

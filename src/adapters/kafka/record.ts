@@ -18,21 +18,21 @@ export function inRecordOf(topic: string, partition: number, offset: number, mes
   };
 }
 
-function headersOf(headers: IHeaders | undefined): RecordHeaders {
-  let list: [string, Buffer][] | undefined;
-  for (const name in headers) {
-    const values = headers[name];
-    list ??= [];
-    if (!Array.isArray(values)) list.push([name, copyOf(values)]);
-    else for (const value of values) list.push([name, copyOf(value)]);
-  }
-  return list ?? noHeaders;
+/** A list where `patches.ts` has mended the driver, else its own object of names. */
+function headersOf(headers: unknown): RecordHeaders {
+  if (headers === null || typeof headers !== 'object') return noHeaders;
+  if (!Array.isArray(headers)) return Object.entries(headers).flatMap(([name, values]) => named(name, values));
+  if (headers.length === 0) return noHeaders;
+  return (headers as [string, Buffer | null][]).map(([name, value]) => [name, copyOf(value)]);
+}
+
+function named(name: string, values: unknown): [string, Buffer][] {
+  return (Array.isArray(values) ? values : [values]).map((value: unknown) => [name, copyOf(value)]);
 }
 
 /** Kafka allows a header without a value; ours have bytes, so it becomes an empty one. */
-function copyOf(value: Buffer | string | null | undefined): Buffer {
-  if (value === null || value === undefined) return Buffer.alloc(0);
-  return typeof value === 'string' ? Buffer.from(value) : Buffer.from(value);
+function copyOf(value: unknown): Buffer {
+  return Buffer.isBuffer(value) ? Buffer.from(value) : Buffer.alloc(0);
 }
 
 /** The driver's form of headers; a repeated name becomes a list. */

@@ -58,7 +58,7 @@ interface Waiting {
 interface Destination {
   /** Full name. */
   readonly topic: string;
-  readonly lanes: Lane[];
+  readonly lanes: Map<number, Lane>;
   /** Records that came before the number of partitions was known. */
   early: Waiting[];
   spread: number;
@@ -107,14 +107,14 @@ class LaneSink implements KafkaSink {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { lanes } of this.#destinations.values()) for (const lane of lanes) lane.close();
+    for (const { lanes } of this.#destinations.values()) for (const lane of lanes.values()) lane.close();
     await Promise.all([this.#producers.close(), this.#sizes.close()]);
   }
 
   #enqueue(record: OutRecord, acknowledge: (ack: Ack) => void): void {
     let destination = this.#destinations.get(record.topic);
     if (destination === undefined) {
-      destination = { topic: this.#options.prefix + record.topic, lanes: [], early: [], spread: 0 };
+      destination = { topic: this.#options.prefix + record.topic, lanes: new Map(), early: [], spread: 0 };
       this.#destinations.set(record.topic, destination);
     }
     const partitions = this.#sizes.partitions(destination.topic);
@@ -130,7 +130,11 @@ class LaneSink implements KafkaSink {
     const { topic, lanes } = destination;
     const { key, value, headers } = record;
     const partition = key === null ? destination.spread++ % partitions : partitionFor(key, partitions);
-    const lane = (lanes[partition] ??= this.#openLane(topic, partition));
+    let lane = lanes.get(partition);
+    if (lane === undefined) {
+      lane = this.#openLane(topic, partition);
+      lanes.set(partition, lane);
+    }
     const message = { partition, key, value, headers: outHeadersOf(headers) };
     lane.push({ message, bytes: wireSizeOf(record), acknowledge });
   }

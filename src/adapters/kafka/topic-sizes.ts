@@ -1,8 +1,11 @@
-import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
+import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 
 import type { Clock } from '../../ports/clock.ts';
 
 import { briefRetry } from './client.ts';
+
+// The driver is CommonJS; Node finds this member only on its default export.
+const { ConfigResourceTypes } = kafkajs;
 
 // New partitions of a topic are noticed after so long.
 const maxAgeMs = 60_000;
