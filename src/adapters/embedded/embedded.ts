@@ -37,6 +37,8 @@ export interface Embedded {
   readonly clusterId: string;
   readonly sink: RecordSink;
   readonly claims: ClaimStore;
+  /** Opens one more topic; one that is open stays as it is. */
+  declare(topic: EmbeddedTopic): void;
   /** Joins a group as its only member. */
   source(group: string, topics: readonly string[]): RecordSource;
   /** Reads beside any group; see {@link TailOptions}. Errors with `topic_missing`. */
@@ -80,6 +82,10 @@ class OpenHouse implements Embedded {
     this.clusterId = this.#store.clusterId;
     this.sink = new EmbeddedSink(this.#topics, this.#store, clock);
     this.claims = new EmbeddedClaims(this.#store, clock, timers);
+  }
+
+  declare(topic: EmbeddedTopic): void {
+    this.#topics.declare(topic);
   }
 
   source(group: string, topics: readonly string[]): RecordSource {

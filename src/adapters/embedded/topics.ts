@@ -33,7 +33,12 @@ const purgeSlice = 500;
 /** All topics of the data folder that were declared, and what keeps them from growing for ever. */
 export class Topics {
   readonly #topics = new Map<string, OpenTopic>();
-  readonly #declared: readonly EmbeddedTopic[];
+  readonly #declared: EmbeddedTopic[] = [];
+  readonly #store: Store;
+  readonly #logger: Logger;
+  // Where offsets go on when a log was emptied, and how many partitions a topic has ever had.
+  readonly #ends: Table<number>;
+  readonly #counts: Table<number>;
   readonly #clock: Clock;
   readonly #timers: Timers;
   // Lowest offset that a reader of this process still needs, by `topic/partition`.
@@ -41,13 +46,21 @@ export class Topics {
   #cancelPurge: () => void = () => undefined;
 
   constructor(store: Store, declared: readonly EmbeddedTopic[], clock: Clock, timers: Timers, logger: Logger) {
-    this.#declared = declared;
+    this.#store = store;
+    this.#logger = logger;
     this.#clock = clock;
     this.#timers = timers;
-    const ends = store.table<number>('ends', jsonCodec<number>());
-    const counts = store.table<number>('partitions', jsonCodec<number>());
-    for (const topic of declared) this.#topics.set(topic.name, openTopic(topic, store, ends, counts, logger));
+    this.#ends = store.table('ends', jsonCodec<number>());
+    this.#counts = store.table('partitions', jsonCodec<number>());
+    for (const topic of declared) this.declare(topic);
     this.#armPurge();
+  }
+
+  /** Opens one more topic, made when it is not there; one that is open stays as it is. */
+  declare(topic: EmbeddedTopic): void {
+    if (this.#topics.has(topic.name)) return;
+    this.#declared.push(topic);
+    this.#topics.set(topic.name, this.#open(topic));
   }
 
   /** Throws `topic_missing` for a name that was not declared. */
@@ -93,25 +106,16 @@ export class Topics {
   #armPurge(afterMs = purgeEveryMs): void {
     this.#cancelPurge = this.#timers.after(afterMs, () => this.#armPurge(this.purge() ? 10 : purgeEveryMs));
   }
-}
 
-function openTopic(
-  declared: EmbeddedTopic,
-  store: Store,
-  ends: Table<number>,
-  counts: Table<number>,
-  logger: Logger,
-): OpenTopic {
-  const { name, partitions = defaultPartitions, maxMessageBytes = defaultMaxMessageBytes } = declared;
-  const before = counts.get(name) ?? 0;
-  if (before > partitions) {
-    logger.warn(
-      { topic: name, declared: partitions, kept: before },
-      'a topic cannot lose partitions: the old count stays',
-    );
+  #open({ name, partitions = defaultPartitions, maxMessageBytes = defaultMaxMessageBytes }: EmbeddedTopic): OpenTopic {
+    const before = this.#counts.get(name) ?? 0;
+    if (before > partitions) {
+      const fields = { topic: name, declared: partitions, kept: before };
+      this.#logger.warn(fields, 'a topic cannot lose partitions: the old count stays');
+    }
+    const count = Math.max(before, partitions);
+    if (count !== before) this.#counts.put(name, count);
+    const logs = Array.from({ length: count }, (_, at) => new PartitionLog(this.#store, this.#ends, name, at));
+    return { name, partitions: logs, maxMessageBytes };
   }
-  const count = Math.max(before, partitions);
-  if (count !== before) counts.put(name, count);
-  const logs = Array.from({ length: count }, (_, partition) => new PartitionLog(store, ends, name, partition));
-  return { name, partitions: logs, maxMessageBytes };
 }
