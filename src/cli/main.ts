@@ -15,6 +15,26 @@ const commands: readonly {
   readonly load: () => Promise<Configure>;
 }[] = [
   {
+    name: 'up',
+    summary: 'run everything in one process: embedded, or on Kafka and Redis',
+    load: async () => (await import('./up.ts')).upCommand,
+  },
+  {
+    name: 'worker',
+    summary: 'make the calls; start more of them to go faster',
+    load: async () => (await import('./worker.ts')).workerCommand,
+  },
+  {
+    name: 'ingress',
+    summary: 'take calls over HTTP',
+    load: async () => (await import('./ingress.ts')).ingressCommand,
+  },
+  {
+    name: 'call',
+    summary: 'send one call and wait for its result',
+    load: async () => (await import('./call.ts')).callCommand,
+  },
+  {
     name: 'topics',
     summary: 'plan, apply or check the topics on the brokers',
     load: async () => (await import('./topics.ts')).topicsCommand,

@@ -1,10 +1,15 @@
+import type { Observable } from 'rxjs';
+
 import { openEmbedded } from '../adapters/embedded/embedded.ts';
+import type { ReadinessCheck } from '../adapters/http/admin-routes.ts';
 import { createKafkaSink } from '../adapters/kafka/sink.ts';
 import { createKafkaSource } from '../adapters/kafka/source.ts';
+import { kafkaTail } from '../adapters/kafka/tail.ts';
 import { RedisClaimStore } from '../adapters/redis/claim-store.ts';
 import { RedisConnection } from '../adapters/redis/client.ts';
 import type { Config } from '../config/config.ts';
 import { LarkspurError } from '../model/errors.ts';
+import type { InRecord } from '../model/record.ts';
 import { topicDeclarations } from '../model/topics.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
@@ -30,8 +35,10 @@ export interface Stores {
   readonly claims: ClaimStore;
   /** A member of the workers' group, reading `calls`. */
   source(): RecordSource;
-  /** What is not there at present, in words; empty when all is well. Upstreams are never part of it. */
-  missing(): readonly string[];
+  /** Whether what is needed is there. Upstreams are never part of it. */
+  readiness(): readonly ReadinessCheck[];
+  /** The last records of a topic, oldest first, read beside all groups. Errors with `topic_missing`. */
+  tail(topic: string, last: number): Observable<InRecord>;
   /** Ends the connections, sources first. What was appended should be flushed before. */
   close(): Promise<void>;
 }
@@ -45,14 +52,20 @@ const inputTopics = ['calls'];
 
 function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Stores {
   const store = openEmbedded({ data: config.data, clock, timers, logger: log, topics: topicDeclarations });
-  return {
+  const stores: Stores = {
     mode: 'embedded',
     sink: store.sink,
     claims: store.claims,
     source: () => store.source('larkspur-worker', inputTopics),
-    missing: () => (store.ready() ? [] : [`the data folder ${config.data} takes no writes`]),
+    readiness: () => [
+      store.ready()
+        ? { name: 'store', ready: true }
+        : { name: 'store', ready: false, reason: `the data folder ${config.data} takes no writes: is the disk full?` },
+    ],
+    tail: (topic, last) => store.tail(topic, { last, follow: false }),
     close: () => store.close(),
   };
+  return stores;
 }
 
 function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts: WorldParts): Stores {
@@ -66,7 +79,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
   const claims = new RedisClaimStore(redis, parts.log, { keyPrefix: config.redis.keyPrefix });
   const sink = createKafkaSink(shared);
   const sources: ReturnType<typeof createKafkaSource>[] = [];
-  return {
+  const stores: Stores = {
     mode: 'kafka',
     sink,
     claims,
@@ -75,16 +88,25 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       sources.push(source);
       return source;
     },
-    missing: () => [
-      ...(sources.every((source) => source.ready())
-        ? []
-        : ['Kafka: no partitions assigned, or nothing fetched lately']),
-      ...(claims.ready() ? [] : ['Redis does not answer']),
+    readiness: () => [
+      check(
+        'kafka',
+        sources.every((source) => source.ready()),
+        'no partitions assigned, or nothing fetched lately',
+      ),
+      check('redis', claims.ready(), 'Redis does not answer'),
     ],
+    tail: (topic, last) =>
+      kafkaTail(topic, { client: kafka, prefix: kafka.topicPrefix, logger: parts.log, last, follow: false }),
     close: async () => {
       await Promise.all(sources.map((source) => source.close()));
       await sink.close();
       await redis.close();
     },
   };
+  return stores;
+}
+
+function check(name: string, ready: boolean, reason: string): ReadinessCheck {
+  return ready ? { name, ready } : { name, ready, reason };
 }

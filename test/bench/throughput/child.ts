@@ -48,8 +48,9 @@ export class Meter {
 
   /** `n` more terminal records are durable. */
   done(n: number): void {
+    const before = this.#done;
     this.#done += n;
-    if (this.#done < this.#calls || this.#startedMs === undefined) return;
+    if (before >= this.#calls || this.#done < this.#calls || this.#startedMs === undefined) return;
     const { user, system } = process.cpuUsage(this.#cpu);
     const finished: Finished = {
       calls: this.#done,

@@ -30,9 +30,13 @@ export function callValue(n: number): string {
   return JSON.stringify({ ...call, body: { n, text: 'x'.repeat(Math.max(0, pad)) } });
 }
 
+// A profile is written to the folder named here, when the child ends by itself.
+const profileFolder = process.env['BENCH_PROFILE'];
+const profiling = profileFolder === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profileFolder];
+
 /** Starts a child of this folder and resolves with its first message. */
 export async function start<T>(file: string, env: Record<string, string>): Promise<{ child: ChildProcess; first: T }> {
-  const child = fork(new URL(file, import.meta.url), { env: { ...process.env, ...env }, execArgv: ['--import', 'tsx'] });
+  const child = fork(new URL(file, import.meta.url), { env: { ...process.env, ...env }, execArgv: ['--import', 'tsx', ...profiling] });
   const first = await new Promise<T>((resolve, reject) => {
     child.once('message', (message) => resolve(message as T));
     child.once('exit', (code) => reject(new Error(`${file} ended with ${String(code)}`)));
@@ -43,7 +47,8 @@ export async function start<T>(file: string, env: Record<string, string>): Promi
 /** Ends a child. */
 export async function end(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
+  if (profileFolder === undefined) child.kill('SIGKILL');
+  else child.disconnect();
   await gone;
 }
 

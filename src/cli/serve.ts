@@ -1,0 +1,42 @@
+import { type Config } from '../config/config.ts';
+import { secretsOf } from '../config/describe.ts';
+import { type Roles, serve, type Served } from '../runtime/serve.ts';
+import { untilStopped } from '../runtime/until-stopped.ts';
+
+import { type ConfigOptions, loadFrom } from './config-options.ts';
+import { note, print, reportFailure } from './output.ts';
+
+/** Exit code when calls under way had to be cut off at the end of the drain time: they will be delivered again. */
+const abortedExitCode = 3;
+
+/** Options of the commands that stay. */
+export interface ServeOptions extends ConfigOptions {
+  readonly ingress?: string;
+  readonly admin?: string;
+}
+
+/**
+ * Runs roles until SIGTERM or SIGINT, then drains. Sets the exit code: 0 when everything under way ended, 3 when some of
+ * it was cut off, 1 when a role failed for good.
+ */
+export async function runRoles(
+  options: ServeOptions,
+  roles: Roles,
+  prepare: (config: Config) => Promise<Config> = (config) => Promise.resolve(config),
+  welcome: (served: Served, config: Config) => void = () => undefined,
+): Promise<void> {
+  const { ingress, admin } = options;
+  const loaded = loadFrom(options, {
+    ...(ingress === undefined ? {} : { ingress }),
+    ...(admin === undefined ? {} : { admin }),
+  });
+  const config = await prepare(loaded.config);
+  const served = await serve(config, secretsOf(loaded), roles);
+  welcome(served, config);
+  const ended = await Promise.race([untilStopped(), served.failed]);
+  if (typeof ended !== 'string') reportFailure(ended);
+  else note(`${ended}: no new calls; those under way have ${config.drainMs / 1_000} s to end`);
+  const stopped = await served.stop();
+  print(stopped === 'drained' ? 'stopped: everything under way has ended' : 'stopped: some calls were cut off');
+  process.exit(typeof ended !== 'string' ? 1 : stopped === 'drained' ? 0 : abortedExitCode);
+}

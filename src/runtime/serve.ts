@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+
+import { catchError, map, throwError, toArray } from 'rxjs';
+
+import { adminRoutes } from '../adapters/http/admin-routes.ts';
+import { type RunningServer, startServer } from '../adapters/http/server.ts';
+import type { Address, Config } from '../config/config.ts';
+import { callsRoutes } from '../ingress/calls-api.ts';
+import { LarkspurError, messageOf } from '../model/errors.ts';
+import { recordView } from '../model/record-view.ts';
+import type { HttpRoute } from '../ports/http-route.ts';
+
+import { type RunningWorker, startWorker } from './start-worker.ts';
+import { statusOf } from './status.ts';
+import { openStores, type Stores } from './stores.ts';
+import type { Stopped } from './worker.ts';
+import { worldParts } from './world-parts.ts';
+
+/** What a process does: makes calls, takes calls over HTTP, or both. */
+export interface Roles {
+  readonly worker: boolean;
+  readonly ingress: boolean;
+}
+
+/** A process with its roles under way. */
+export interface Served {
+  readonly stores: Stores;
+  readonly worker: RunningWorker | undefined;
+  readonly ingressUrl: string | undefined;
+  readonly adminUrl: string;
+  /** Resolves with the error that stops a role for good; never resolves while all is well. */
+  readonly failed: Promise<LarkspurError>;
+  /** Takes nothing new, lets what is under way end, closes everything. `aborted`: some of it did not end in time. */
+  stop(): Promise<Stopped>;
+}
+
+/**
+ * Starts the roles of a process: the admin port first, so that a probe can tell what is missing, then worker and doors.
+ * Rejects with `config_invalid`, `port_in_use`, `data_folder_locked` ...; what was started until then is stopped. Kafka and
+ * Redis that are away are waited for.
+ */
+export async function serve(config: Config, secrets: readonly string[], roles: Roles): Promise<Served> {
+  const parts = worldParts(config, secrets);
+  const stores = openStores(config, parts);
+  const servers: RunningServer[] = [];
+  let worker: RunningWorker | undefined;
+  let fail: (error: LarkspurError) => void = () => undefined;
+  const failed = new Promise<LarkspurError>((resolve) => {
+    fail = resolve;
+  });
+  const listen = async (name: string, { host, port }: Address, routes: readonly HttpRoute[]): Promise<string> => {
+    const { log, metrics } = parts;
+    const server = await startServer({ name, host, port, routes, token: config.adminToken, log, metrics });
+    servers.push(server);
+    return `http://${server.host}:${server.port}`;
+  };
+  const stop = async (): Promise<Stopped> => {
+    const stopped = (await worker?.stop()) ?? 'drained';
+    await Promise.all(servers.map((server) => server.close()));
+    await stores.close();
+    return stopped;
+  };
+  try {
+    const adminUrl = await listen(
+      'admin',
+      config.listen.admin,
+      adminRoutes({
+        metrics: parts.metrics,
+        readiness: () => stores.readiness(),
+        status: () => (worker === undefined ? {} : statusOf(worker.house)),
+        tail: (topic, last) =>
+          stores.tail(topic, last).pipe(
+            map(recordView),
+            toArray(),
+            catchError((error: unknown) => throwError(() => asNotFound(error, topic))),
+          ),
+      }),
+    );
+    if (roles.worker) worker = startWorker(config, stores, parts, (error) => fail(error));
+    const ingressUrl = roles.ingress
+      ? await listen(
+          'ingress',
+          config.listen.ingress,
+          callsRoutes({
+            sink: stores.sink,
+            claims: stores.claims,
+            timers: parts.timers,
+            newId: randomUUID,
+            sinkReady: () => stores.readiness().every(({ ready }) => ready),
+          }),
+        )
+      : undefined;
+    return { stores, worker, ingressUrl, adminUrl, failed, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function asNotFound(error: unknown, topic: string): LarkspurError {
+  if (!(error instanceof LarkspurError)) return new LarkspurError('internal', messageOf(error), { cause: error });
+  if (error.code !== 'topic_missing') return error;
+  return new LarkspurError('not_found', `there is no topic ${topic}`, { cause: error });
+}

@@ -1,0 +1,20 @@
+import { createLogger } from '../adapters/pino/logger.ts';
+import { createMetrics, type ScrapableMetrics } from '../adapters/prometheus/metrics.ts';
+import { systemClock, systemRandom, systemTimers } from '../adapters/system/clock.ts';
+import type { Config } from '../config/config.ts';
+
+import type { WorldParts } from './stores.ts';
+
+/** Clock, timers, chance, log and metrics of a process. @param secrets texts that must never stand in the log */
+export function worldParts(
+  config: Config,
+  secrets: readonly string[],
+): WorldParts & { readonly metrics: ScrapableMetrics } {
+  return {
+    clock: systemClock,
+    timers: systemTimers,
+    random: systemRandom,
+    log: createLogger({ level: config.logLevel, secrets }),
+    metrics: createMetrics(),
+  };
+}

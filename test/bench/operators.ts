@@ -1,0 +1,53 @@
+import { pathToFileURL } from 'node:url';
+
+import { Bench } from 'tinybench';
+
+import { stages } from './operator-stages.ts';
+
+/** What one operation costs, and what it may cost on a comparable core. */
+export interface Cost {
+  readonly name: string;
+  readonly nsPerItem: number;
+  readonly budgetNs?: number;
+}
+
+const perRound = 200_000;
+
+/**
+ * Measures the hot operations of the operators, median over the rounds. Counts the processor time of this process, not the
+ * time on the wall, so that a busy machine changes little.
+ */
+export async function operatorsBench(): Promise<Cost[]> {
+  const all = stages();
+  const bench = new Bench({
+    time: 300,
+    iterations: 21,
+    warmup: true,
+    now: () => process.cpuUsage().user / 1_000,
+    retainSamples: true,
+  });
+  for (const { name, run, items = perRound } of all) bench.add(name, () => run(items));
+  await bench.run();
+  return all.map(({ name, budgetNs, items = perRound }) => {
+    const result = bench.getTask(name)?.result;
+    if (result?.state !== 'completed') throw new Error(`${name} did not complete: ${result?.state ?? 'no result'}`);
+    const nsPerItem = (result.latency.p50 * 1e6) / items;
+    return budgetNs === undefined ? { name, nsPerItem } : { name, nsPerItem, budgetNs };
+  });
+}
+
+/** The costs as a table for people. */
+export function costTable(costs: readonly Cost[]): string {
+  const rows = costs.map(({ name, nsPerItem, budgetNs }) => {
+    const verdict = budgetNs === undefined ? '' : nsPerItem <= budgetNs ? 'ok' : 'OVER';
+    const budget = budgetNs === undefined ? '' : `${budgetNs} ns`;
+    return `${name.padEnd(40)}${`${nsPerItem.toFixed(1)} ns`.padStart(14)}${budget.padStart(12)}  ${verdict}`;
+  });
+  return [`${'operation'.padEnd(40)}${'median'.padStart(14)}${'budget'.padStart(12)}`, ...rows].join('\n');
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const costs = await operatorsBench();
+  console.log(costTable(costs));
+  process.exitCode = costs.every(({ nsPerItem, budgetNs = Infinity }) => nsPerItem <= budgetNs) ? 0 : 1;
+}
