@@ -31,9 +31,17 @@ export function secretsOf({ raw }: Pick<Loaded, 'raw'>): string[] {
     const password = /^\w+:\/\/[^/?#]*:([^/?#]*)@/.exec(value)?.[1];
     if (password !== undefined && password !== '') {
       found.add(password);
-      found.add(decodeURIComponent(password));
+      found.add(decoded(password));
     }
     return value;
   });
   return [...found];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

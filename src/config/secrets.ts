@@ -14,7 +14,7 @@ export function shown(path: Path, value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'a section';
   const text = typeof value === 'string' ? value : String(value);
-  const masked = text.replace(/\/\/[^\s/?#]*@/g, '//***@').replace(/([?&][^=&#\s]+=)[^&#\s]*/g, '$1***');
+  const masked = text.replace(/^(\w+:\/\/)?.*@/s, '$1***@').replace(/([?&][^=&#\s]+=)[^&#\s]*/g, '$1***');
   const short = masked.length > 200 ? `${masked.slice(0, 200)}...` : masked;
   return typeof value === 'string' ? JSON.stringify(short) : short;
 }

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../../..');
+const folder = mkdtempSync(join(tmpdir(), 'larkspur-cli-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the command line as a user does. */
+function larkspur(...args: string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+      cwd: root,
+      env: { PATH: process.env['PATH'], LARKSPUR_ADMIN_TOKEN: 'hunter2hunter2' },
+    });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+    child.on('close', (code) => resolve({ code, out, err }));
+  });
+}
+
+describe('larkspur', () => {
+  it('lists its commands with --help and ends with 0', async () => {
+    const { code, out } = await larkspur('--help');
+
+    expect(code).toBe(0);
+    for (const name of ['topics', 'tail', 'sandbox', 'doctor', 'config'])
+      expect(out).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+  }, 60_000);
+
+  it('shows the configuration with secrets masked', async () => {
+    const file = join(folder, 'good.yaml');
+    writeFileSync(file, 'drainMs: 5000');
+    const { code, out, err } = await larkspur('config', 'show', '--config', file);
+
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^drainMs +5000 +# .*good\.yaml:1$/m);
+    expect(out).toMatch(/^adminToken +\*\*\* +# env LARKSPUR_ADMIN_TOKEN$/m);
+    expect(out).not.toContain('hunter2');
+  }, 60_000);
+
+  it('says what is wrong and what to do about it, and ends with 1', async () => {
+    const file = join(folder, 'bad.yaml');
+    writeFileSync(file, 'loglevel: info\ndrainMs: soon');
+    const { code, out, err } = await larkspur('config', 'check', '--config', file);
+
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(
+      /^error: the configuration has 2 mistakes\n {2}- loglevel .*did you mean logLevel\?\n {2}- drainMs .*\ncure: /,
+    );
+  }, 60_000);
+});

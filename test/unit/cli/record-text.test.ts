@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+
+import { recordAsJson, recordAsText } from '../../../src/cli/record-text.ts';
+import type { InRecord } from '../../../src/model/record.ts';
+
+const record: InRecord = {
+  topic: 'calls',
+  partition: 3,
+  offset: 120,
+  timestampMs: Date.UTC(2026, 0, 31, 12),
+  key: Buffer.from('oc_1'),
+  value: Buffer.from('{"path":"/a"}'),
+  headers: [['x-request-id', Buffer.from('r1')]],
+};
+
+describe('a record on the terminal', () => {
+  it('S004-23: shows place, time, key, headers and value decoded', () => {
+    expect(recordAsText(record)).toBe(
+      'calls/3/120  2026-01-31T12:00:00.000Z  key oc_1\n  x-request-id: r1\n  {"path":"/a"}',
+    );
+    expect(JSON.parse(recordAsJson(record))).toEqual({
+      topic: 'calls',
+      partition: 3,
+      offset: 120,
+      timestamp: '2026-01-31T12:00:00.000Z',
+      key: 'oc_1',
+      headers: [['x-request-id', 'r1']],
+      value: { path: '/a' },
+    });
+  });
+
+  it('shows bytes that are no text as base64, and tombstones as such', () => {
+    const raw = { ...record, key: null, value: Buffer.from([0xff, 0x00]) };
+
+    expect(recordAsText(raw)).toContain('no key\n');
+    expect(recordAsText(raw)).toMatch(/ {2}base64:\/wA=$/);
+    expect(JSON.parse(recordAsJson(raw))).toMatchObject({ key: null, value: { base64: '/wA=' } });
+    expect(recordAsText({ ...record, value: null })).toMatch(/ {2}\(tombstone\)$/);
+  });
+
+  it('keeps a value that is not JSON as text', () => {
+    expect(JSON.parse(recordAsJson({ ...record, value: Buffer.from('not json') }))).toMatchObject({
+      value: 'not json',
+    });
+  });
+
+  it('lets nothing in a record steer the terminal', () => {
+    const evil = '\u001b[2J\u009b31m\r\u202egnp.exe\u2028';
+    const headers = [[evil, Buffer.from(evil)]] as const;
+    const text = recordAsText({ ...record, key: Buffer.from(evil), value: Buffer.from(evil), headers });
+
+    expect(text.split('\n')).toHaveLength(3);
+    expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e]/);
+    expect(text).toContain('\\u001b[2J');
+  });
+});
