@@ -7,6 +7,9 @@ export interface BrakeOptions {
   readonly perSecond: number;
 }
 
+/** A record that the brake holds is tried again after this. */
+export const brakeWaitMs = 5_000;
+
 /** Defaults of the brake. */
 export const brakeDefaults: BrakeOptions = { burst: 50, perSuccess: 0.1, perSecond: 1 };
 

@@ -13,16 +13,25 @@ export const breakerRoom = (destination: string, key: string): string => `breake
 /** Room in which lanes wait for quota. */
 export const limitRoom = (destination: string, key: string): string => `limit:${destination}:${key}`;
 
-function bucketRoomOf({ destination, plan }: Job): string | undefined {
+/** A place that a call needs beside its upstream's: in its quota bucket, or at a resource that takes one call at a time. */
+interface Share {
+  readonly room: string;
+  readonly limit: number;
+}
+
+function sharesOf({ destination, plan }: Job): Share[] {
+  const shares: Share[] = [];
   const bucket = plan.limits[0];
-  return bucket === undefined ? undefined : `bucket:${destination.name}:${bucket.key}`;
+  if (bucket !== undefined) shares.push({ room: `bucket:${bucket.key}`, limit: destination.bucketLimit });
+  if (plan.serial !== undefined) shares.push({ room: `serial:${plan.serial}`, limit: 1 });
+  return shares;
 }
 
 /** What a call takes with its turn and gives back exactly once: a place at its upstream's door and a promise of quota. */
 export class Turns {
   readonly #lanes: FairLanes<Decoded>;
   readonly #atDoor = new Set<Job>();
-  readonly #inBucket = new Map<string, number>();
+  readonly #taken = new Map<string, number>();
   readonly #idle$ = new Subject<void>();
 
   constructor(lanes: FairLanes<Decoded>) {
@@ -35,8 +44,7 @@ export class Turns {
     job.destination.working.tryAcquire();
     job.destination.limiter.promise(job.plan.limits);
     this.#atDoor.add(job);
-    const room = bucketRoomOf(job);
-    if (room !== undefined) this.#inBucket.set(room, (this.#inBucket.get(room) ?? 0) + 1);
+    for (const { room } of sharesOf(job)) this.#taken.set(room, (this.#taken.get(room) ?? 0) + 1);
   }
 
   /** The attempt is over, or none will be made on this turn: the next call of that upstream may come to the door. */
@@ -45,18 +53,17 @@ export class Turns {
     job.destination.limiter.unpromise(job.plan.limits);
     job.destination.working.release();
     this.#lanes.wake(slotsRoom(job.destination.name));
-    const room = bucketRoomOf(job);
-    if (room === undefined) return;
-    const left = (this.#inBucket.get(room) ?? 1) - 1;
-    if (left > 0) this.#inBucket.set(room, left);
-    else this.#inBucket.delete(room);
-    this.#lanes.wake(room);
+    for (const { room } of sharesOf(job)) {
+      const left = (this.#taken.get(room) ?? 1) - 1;
+      if (left > 0) this.#taken.set(room, left);
+      else this.#taken.delete(room);
+      this.#lanes.wake(room);
+    }
   }
 
-  /** The room of a call's quota bucket when that is full, else `undefined`: one slow API must not take every slot. */
-  fullBucket(job: Job): string | undefined {
-    const room = bucketRoomOf(job);
-    return room !== undefined && (this.#inBucket.get(room) ?? 0) >= job.destination.bucketLimit ? room : undefined;
+  /** The room in which a call must wait because its bucket or its resource is taken, else `undefined`. */
+  full(job: Job): string | undefined {
+    return sharesOf(job).find(({ room, limit }) => (this.#taken.get(room) ?? 0) >= limit)?.room;
   }
 
   /** The call returns to the front of its lane and is looked at again at `notBeforeMs`. */

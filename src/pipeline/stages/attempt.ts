@@ -7,6 +7,7 @@ import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Token, TokenReply } from '../../ports/token-source.ts';
 import type { ClaimKeeper } from '../claim-keeper.ts';
+import { brakeWaitMs } from '../dead-letter-brake.ts';
 import { tooLate } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
 import type { Attempted, Claimed, Ended, Ending, Job, Scheduled, WaitReason } from '../job.ts';

@@ -56,7 +56,7 @@ function judge(attempted: Attempted, { clock, random, lanes, instruments }: Clas
     destination.budget(plan.breakerKey).onSuccess();
     destination.brake.onSuccess();
   }
-  if (verdict.class === 'ambiguous') job.ambiguousSinceMs ??= started.atMs;
+  if (verdict.class === 'ambiguous' || verdict.mayHaveActed === true) job.ambiguousSinceMs ??= started.atMs;
   instruments.attempted(job, verdict, ms);
   job.attempted(started, ms, verdict);
   const answer: Answer | undefined =

@@ -3,6 +3,7 @@ import { EMPTY, type Observable, of, type OperatorFunction } from 'rxjs';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
+import { brakeWaitMs } from '../dead-letter-brake.ts';
 import { mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
 import type { Ended, Ending, Job, Judged, WaitReason } from '../job.ts';
@@ -18,8 +19,6 @@ export interface RetryContext {
 
 // A lock or an unfinished earlier request: soon, but not at once, and not all together.
 const conflictWaitMs = (random: Random): number => 200 + random.next() * 800;
-// A brake that is on is looked at again this much later.
-const brakeWaitMs = 5_000;
 
 /** What follows a judged attempt: an ending, or a wait in the lane. */
 type Next =
@@ -65,9 +64,9 @@ function decide(work: Judged, context: RetryContext): Next {
     case 'permanent':
       return failed(job, verdict.errorType === 'response_too_large' ? 'response_too_large' : 'permanent', work, nowMs);
     case 'ambiguous':
-      return mayRepeat(job, nowMs) ? again(work, nowMs, context) : { kind: 'end', ending: unknownOutcome(job) };
     case 'retryable':
-      return again(work, nowMs, context);
+      // After a clean refusal this always holds; after an unknown outcome only while the platform knows the key.
+      return mayRepeat(job, nowMs) ? again(work, nowMs, context) : { kind: 'end', ending: unknownOutcome(job) };
   }
 }
 

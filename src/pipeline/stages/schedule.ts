@@ -68,8 +68,8 @@ export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: numb
   if (destination.working.inUse >= destination.working.limit) {
     return wait(item, 'upstream-slots', slotsRoom(destination.name), Infinity);
   }
-  const fullBucket = turns.fullBucket(item);
-  if (fullBucket !== undefined) return wait(item, 'upstream-slots', fullBucket, Infinity);
+  const fullRoom = turns.full(item);
+  if (fullRoom !== undefined) return wait(item, 'upstream-slots', fullRoom, Infinity);
   const openUntilMs = destination.breakers?.get(plan.breakerKey).peek(nowMs);
   if (openUntilMs !== undefined && !hasFallback(item)) {
     return wait(item, 'breaker', breakerRoom(destination.name, plan.breakerKey), openUntilMs);
