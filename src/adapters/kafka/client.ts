@@ -76,13 +76,17 @@ function saslOf({
   }
 }
 
-/** Lines of the driver in our log. Its errors are mostly steps that it tries again, so they are warnings here. */
+// What these say is tried again inside, and told by us when it lasts; an outage would fill the log with it.
+const chatty = new Set(['Connection', 'BrokerPool', 'Cluster', 'Producer', 'RequestQueue']);
+
+/** Lines of the driver in our log. Its errors are mostly steps that it tries again, so they are warnings at most. */
 function bridgeTo(logger: Logger): logCreator {
   return () =>
     ({ namespace, log }) => {
       const { message, broker, topic, partition, groupId, memberId, error } = log;
       const fields: Record<string, unknown> = { namespace, broker, topic, partition, groupId, memberId };
       if (error !== undefined) fields['error'] = String(error);
-      logger.warn(fields, `kafkajs: ${message}`);
+      if (chatty.has(namespace)) logger.debug(fields, `kafkajs: ${message}`);
+      else logger.warn(fields, `kafkajs: ${message}`);
     };
 }
