@@ -30,7 +30,14 @@ export async function tail(
 ): Promise<void> {
   const { kafka, data } = config;
   if (kafka !== undefined) {
-    const record$ = kafkaTail(topic, { client: kafka, prefix: kafka.topicPrefix, logger, last, follow });
+    const record$ = kafkaTail(topic, {
+      client: kafka,
+      prefix: kafka.topicPrefix,
+      timers: systemTimers,
+      logger,
+      last,
+      follow,
+    });
     await drain(record$, stop, show);
     return;
   }

@@ -1,21 +1,26 @@
 import { randomUUID } from 'node:crypto';
 
-import type { Admin, Consumer } from 'kafkajs';
+import { type Admin, type Consumer, KafkaJSError } from 'kafkajs';
 import { Observable } from 'rxjs';
 
 import { LarkspurError } from '../../model/errors.ts';
 import type { InRecord } from '../../model/record.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 
 import { briefRetry, createClient, type KafkaOptions } from './client.ts';
 import { larkspurErrorOf } from './errors.ts';
 import { inRecordOf } from './record.ts';
 
+const endTries = 20;
+const endRetryMs = 200;
+
 /** What reading the end of a topic needs. */
 export interface KafkaTailOptions {
   readonly client: KafkaOptions;
   /** Stands before the logical topic name on the broker. */
   readonly prefix: string;
+  readonly timers: Timers;
   readonly logger: Logger;
   /** So many of the newest records first, oldest of them first. */
   readonly last: number;
@@ -93,12 +98,26 @@ class Tail {
         cure: 'check the name; `larkspur topics plan` shows what is missing',
       });
     }
-    const ends = await this.#admin.fetchTopicOffsets(this.#fullName);
+    const ends = await this.#ends();
     return ends.map(({ partition, low, high }) => {
       const offset = Math.max(Number(low), Number(high) - this.#options.last);
       if (offset < Number(high)) this.#open.set(partition, Number(high));
       return { partition, offset };
     });
+  }
+
+  /** While a leader moves, or a topic is brand new, the driver passes the refusal on instead of asking again. */
+  async #ends(): Promise<Awaited<ReturnType<Admin['fetchTopicOffsets']>>> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#admin.fetchTopicOffsets(this.#fullName);
+      } catch (error) {
+        const passing = error instanceof KafkaJSError && error.retriable;
+        if (!passing || tries === endTries) throw error;
+        await this.#admin.fetchTopicMetadata({ topics: [this.#fullName] });
+        await new Promise<void>((resolve) => void this.#options.timers.after(endRetryMs, resolve));
+      }
+    }
   }
 
   async #read(starts: readonly { partition: number; offset: number }[]): Promise<void> {

@@ -1,19 +1,28 @@
-import { lastValueFrom, take, toArray } from 'rxjs';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { take, tap, toArray } from 'rxjs';
+import { afterAll, expect, it } from 'vitest';
 
 import { kafkaTail } from '../../../src/adapters/kafka/tail.ts';
+import { systemTimers } from '../../../src/adapters/system/clock.ts';
 import { topicDeclarations } from '../../../src/model/topics.ts';
 import { applyPlan, topicPlan } from '../../../src/runtime/topics.ts';
+import { only } from '../../support/only.ts';
 import { KafkaHarness } from '../../support/services/kafka-harness.ts';
+import { describeWithKafka } from '../../support/services/provided.ts';
 
-const services = inject('services');
-const kafka = new KafkaHarness(services.kafka ?? []);
-afterAll(() => kafka.close());
+describeWithKafka('topics and tail on a real broker', (brokers) => {
+  const kafka = new KafkaHarness(brokers);
+  afterAll(() => kafka.close());
 
-const tail = (topic: string, last: number, follow = false) =>
-  kafkaTail(topic, { client: kafka.client, prefix: kafka.prefix, logger: kafka.logger, last, follow });
+  const tail$ = (topic: string, last: number, follow = false) =>
+    kafkaTail(topic, {
+      client: kafka.client,
+      prefix: kafka.prefix,
+      logger: kafka.logger,
+      timers: systemTimers,
+      last,
+      follow,
+    });
 
-describe.skipIf(services.kafka === undefined)('on a real broker', () => {
   it('topics apply creates what is declared, a second plan is empty, and a larger setting is kept', async () => {
     const plan = await topicPlan(kafka.admin);
     expect(plan.steps.map(({ kind }) => kind)).toEqual(topicDeclarations.map(() => 'create'));
@@ -32,7 +41,7 @@ describe.skipIf(services.kafka === undefined)('on a real broker', () => {
   });
 
   it('topics grows a topic that has too few partitions and refuses to shrink one that has too many', async () => {
-    const some = new KafkaHarness(services.kafka ?? []);
+    const some = new KafkaHarness(brokers);
     const shape = { replicationFactor: 1, settings: {} };
     await some.admin.create([
       { name: 'calls', partitions: 3, ...shape },
@@ -49,31 +58,40 @@ describe.skipIf(services.kafka === undefined)('on a real broker', () => {
   it('S004-23: tail shows the last 10 records of a topic in order of time, bytes untouched', async () => {
     const topic = await kafka.topic(3);
     for (let n = 0; n < 15; n++) {
-      await kafka.write(topic, [{ key: Buffer.from(`k${n}`), value: Buffer.from([n, 0xff]), headers: [['h', Buffer.from('x')]] }]);
+      await kafka.write(topic, [
+        { key: Buffer.from(`k${n}`), value: Buffer.from([n, 0xff]), headers: [['h', Buffer.from('x')]] },
+      ]);
     }
-    const records = await lastValueFrom(tail(topic, 10).pipe(toArray()));
+    const records = await only(tail$(topic, 10).pipe(toArray()));
 
     expect(records.map(({ value }) => value?.[0])).toEqual([5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
-    expect(records[0]).toMatchObject({ key: Buffer.from('k5'), value: Buffer.from([5, 0xff]), headers: [['h', Buffer.from('x')]] });
+    expect(records[0]).toMatchObject({
+      key: Buffer.from('k5'),
+      value: Buffer.from([5, 0xff]),
+      headers: [['h', Buffer.from('x')]],
+    });
   });
 
   it('tail of an empty topic ends at once with nothing', async () => {
     const topic = await kafka.topic(2);
 
-    expect(await lastValueFrom(tail(topic, 10).pipe(toArray()))).toEqual([]);
+    expect(await only(tail$(topic, 10).pipe(toArray()))).toEqual([]);
   });
 
   it('tail --follow goes on with what is appended', async () => {
     const topic = await kafka.topic(2);
     await kafka.write(topic, [{ value: Buffer.from('before') }]);
-    const seen = lastValueFrom(tail(topic, 1, true).pipe(take(2), toArray()));
-    // The reader is in its group once the first record is out; the second one only has to come after that in its log.
-    await kafka.write(topic, [{ value: Buffer.from('after') }]);
+    let first = true;
+    const writeAfterFirst = (): void => {
+      if (first) void kafka.write(topic, [{ value: Buffer.from('after') }]);
+      first = false;
+    };
+    const seen = await only(tail$(topic, 1, true).pipe(tap(writeAfterFirst), take(2), toArray()));
 
-    expect((await seen).map(({ value }) => String(value)).sort()).toEqual(['after', 'before']);
+    expect(seen.map(({ value }) => String(value))).toEqual(['before', 'after']);
   });
 
   it('tail of a topic that is not there says so', async () => {
-    await expect(lastValueFrom(tail('nowhere', 1))).rejects.toMatchObject({ code: 'topic_missing' });
+    await expect(only(tail$('nowhere', 1))).rejects.toMatchObject({ code: 'topic_missing' });
   });
 });
