@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { type Admin, type Consumer, KafkaJSError } from 'kafkajs';
+import kafkajs, { type Admin, type Consumer } from 'kafkajs';
 import { Observable } from 'rxjs';
 
 import { LarkspurError } from '../../model/errors.ts';
@@ -11,6 +11,9 @@ import type { Logger } from '../../ports/logger.ts';
 import { briefRetry, createClient, type KafkaOptions } from './client.ts';
 import { larkspurErrorOf } from './errors.ts';
 import { inRecordOf } from './record.ts';
+
+// Node's loader does not see the names of the driver's error classes.
+const { KafkaJSError } = kafkajs;
 
 const endTries = 20;
 const endRetryMs = 200;

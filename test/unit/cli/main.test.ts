@@ -39,6 +39,17 @@ describe('larkspur', () => {
       expect(out).toMatch(new RegExp(`^ {2}${name} `, 'm'));
   }, 60_000);
 
+  // Tests load modules with a loader of their own; only plain Node shows an import that does not resolve.
+  it.each(['up', 'worker', 'ingress', 'topics', 'tail', 'doctor'])(
+    'loads everything that %s needs in plain Node',
+    async (name) => {
+      const { code, err } = await larkspur(name, '--help');
+
+      expect([code, err]).toEqual([0, '']);
+    },
+    60_000,
+  );
+
   it('shows the configuration with secrets masked', async () => {
     const file = join(folder, 'good.yaml');
     writeFileSync(file, 'drainMs: 5000');
