@@ -18,6 +18,7 @@ export { Bulkhead, type BulkheadOptions } from './bulkhead/bulkhead.ts';
 export { Demand } from './demand.ts';
 export { type Fallback, fallbackFor } from './fallback/fallback-for.ts';
 export { fallbackDefaults, type FallbackOptions } from './fallback/options.ts';
+export { mergeMapBounded, type MergeMapBoundedOptions } from './lanes/merge-map-bounded.ts';
 export { CoolDowns } from './limit/cool-down.ts';
 export { ExactLog } from './limit/exact-log.ts';
 export { Limiter, type LimiterOptions, type LimiterSnapshot } from './limit/limiter.ts';
@@ -28,5 +29,7 @@ export { type HoldWhy, RetryPlan, type RetryState, type Step } from './retry/ret
 export { retryWithBackoff, type RetryWithBackoffOptions } from './retry/retry-with-backoff.ts';
 export { Ring } from './ring/ring.ts';
 export { ringBuffer } from './ring/ring-buffer.ts';
+export { RingSet, type RingSetOptions, type RingStats } from './ring/ring-set.ts';
+export { watermarkDefaults, type WatermarkOptions } from './ring/watermarks.ts';
 export { attemptTimeoutMs, deadlineOf, defaultTtlMs } from './timeout/deadline.ts';
 export { refreshAtMs, refreshPauseMs, type TokenLife, usable } from './token/token-age.ts';

@@ -44,7 +44,7 @@ export class ExactLog {
 
   /** Takes a grant, or says `false` and changes nothing. */
   take(nowMs: number): boolean {
-    if (this.freeAtMs(nowMs) > nowMs) return false;
+    for (const { limit, windowMs } of this.#windows) if (this.#last(limit) + windowMs > nowMs) return false;
     this.#push(nowMs);
     return true;
   }
