@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll } from 'vitest';
 
-import { EmbeddedHarness } from '../support/embedded-harness.ts';
+import { EmbeddedHarness } from '../support/embedded/harness.ts';
 
 import { recordSinkSuite } from './record-sink.suite.ts';
 import { recordSourceSuite } from './record-source.suite.ts';

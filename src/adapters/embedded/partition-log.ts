@@ -75,9 +75,9 @@ export class PartitionLog {
   purge(retention: Retention, limit: number): number {
     let dropped = 0;
     for (const [offset, blob] of this.#blobs.from(0)) {
-      const heldBytes = this.#totalBytes - totalOf(blob);
+      const heldBytes = this.#totalBytes - totalOf(blob) + blob.length;
       const tooOld = timeOf(blob) < retention.olderThanMs;
-      if (dropped >= limit || offset >= retention.keepFrom || !(tooOld || heldBytes >= retention.maxBytes)) break;
+      if (dropped >= limit || offset >= retention.keepFrom || !(tooOld || heldBytes > retention.maxBytes)) break;
       this.#blobs.remove(offset);
       dropped++;
     }

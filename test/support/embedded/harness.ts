@@ -1,13 +1,12 @@
 import { filter, map, take, toArray } from 'rxjs';
 
-import { type Embedded, openEmbedded } from '../../src/adapters/embedded/embedded.ts';
-import { systemClock, systemTimers } from '../../src/adapters/system/clock.ts';
-import type { InRecord } from '../../src/model/record.ts';
-import type { RecordSink } from '../../src/ports/record-sink.ts';
-import type { RecordSource } from '../../src/ports/record-source.ts';
-
-import { only } from './only.ts';
-import { noLogger } from './silent.ts';
+import { type Embedded, openEmbedded } from '../../../src/adapters/embedded/embedded.ts';
+import { systemClock, systemTimers } from '../../../src/adapters/system/clock.ts';
+import type { InRecord } from '../../../src/model/record.ts';
+import type { RecordSink } from '../../../src/ports/record-sink.ts';
+import type { RecordSource } from '../../../src/ports/record-source.ts';
+import { only } from '../only.ts';
+import { noLogger } from '../silent.ts';
 
 let topics = 0;
 
