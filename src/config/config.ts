@@ -26,7 +26,7 @@ export interface KafkaConfig {
 }
 
 /** One Feishu app. */
-export interface AppConfig {
+interface AppConfig {
   readonly id: string;
   readonly secret: string;
   readonly encryptKey: string | undefined;

@@ -7,7 +7,7 @@ export const section = <T extends TProperties>(properties: T, description?: stri
   );
 
 /** A section, or the word that switches it off. */
-export const orOff = <T extends TSchema>(schema: T) => Type.Union([Type.Literal('off'), schema]);
+const orOff = <T extends TSchema>(schema: T) => Type.Union([Type.Literal('off'), schema]);
 
 /** One of some words. */
 export const oneOf = <const T extends readonly string[]>(words: T, description?: string) =>
@@ -29,7 +29,7 @@ const count = (description: string, minimum = 1, maximum = 1_000_000) =>
 const ratio = (description: string) => Type.Number({ exclusiveMinimum: 0, maximum: 1, description });
 
 /** An http or https address without credentials, query and fragment. */
-export const baseUrl = Type.String({
+const baseUrl = Type.String({
   pattern: '^https?://[^\\s/?#@]+(/[^\\s?#@]*)?$',
   description: 'http:// or https:// address without user, query and fragment',
 });

@@ -1,2 +1,0 @@
-export { createSandbox } from '../sandbox/sandbox.ts';
-export type { Sandbox } from '../sandbox/sandbox-api.ts';

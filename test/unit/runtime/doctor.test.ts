@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+
+import { dataFinding, nodeFinding, portFindings } from '../../../src/runtime/doctor/local.ts';
+import { examine } from '../../../src/runtime/doctor.ts';
+import { ConfigFiles } from '../../support/config-file.ts';
+import { RememberingLogger } from '../../support/remembering-logger.ts';
+
+const files = new ConfigFiles();
+const folder = mkdtempSync(join(tmpdir(), 'larkspur-doctor-'));
+afterAll(() => {
+  files.remove();
+  rmSync(folder, { recursive: true });
+});
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+/** A token endpoint that answers so. */
+async function tokenEndpoint(body: unknown, date = new Date()): Promise<string> {
+  const server = createServer((_, reply) => {
+    reply.setHeader('date', date.toUTCString());
+    reply.end(JSON.stringify(body));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function findings(baseUrl: string) {
+  const { config } = files.load(`
+listen: { ingress: "127.0.0.1:0", admin: "127.0.0.1:0" }
+data: ${folder}
+apps: [{ id: cli_a1, secret: hunter2hunter2 }]
+upstreams: { feishu: { baseUrl: "${baseUrl}" } }
+`);
+  return examine(config, new RememberingLogger());
+}
+
+describe('doctor', () => {
+  it('finds nothing wrong with a sound house, and asks for a token of each app', async () => {
+    const found = await findings(await tokenEndpoint({ code: 0, tenant_access_token: 't-secret', expire: 7200 }));
+
+    expect(found.filter(({ state }) => state !== 'ok')).toEqual([]);
+    expect(found.map(({ name }) => name)).toEqual([
+      'node',
+      'data',
+      'port-ingress',
+      'port-admin',
+      'feishu',
+      'clock',
+      'app-cli_a1',
+    ]);
+    expect(JSON.stringify(found)).not.toMatch(/t-secret|hunter2/);
+  });
+
+  it('tells refused credentials, though the status is 200, with a cure', async () => {
+    const found = await findings(await tokenEndpoint({ code: 10014, msg: 'hunter2hunter2' }));
+
+    expect(found.at(-1)).toMatchObject({
+      name: 'app-cli_a1',
+      state: 'bad',
+      message: expect.stringContaining('code 10014') as string,
+    });
+    expect(found.at(-1)?.cure).toContain('id and secret');
+    expect(JSON.stringify(found)).not.toContain('hunter2');
+  });
+
+  it('warns of a clock that is wrong', async () => {
+    const found = await findings(await tokenEndpoint({ code: 0 }, new Date(Date.now() - 60_000)));
+
+    expect(found).toContainEqual(expect.objectContaining({ name: 'clock', state: 'warn' }));
+  });
+
+  it('tells an upstream that cannot be reached', async () => {
+    const found = await findings('http://127.0.0.1:1');
+
+    expect(found).toContainEqual(
+      expect.objectContaining({
+        name: 'feishu',
+        state: 'bad',
+        message: 'http://127.0.0.1:1 cannot be reached: refused',
+      }),
+    );
+  });
+
+  it.each([
+    ['20.19.0', 'ok'],
+    ['22.0.0', 'ok'],
+    ['20.18.9', 'bad'],
+    ['18.20.0', 'bad'],
+  ])('calls Node %s %s', (version, state) => {
+    expect(nodeFinding(version).state).toBe(state);
+  });
+
+  it('warns of a port that is taken and names an address that is not of this machine', async () => {
+    const taken = createTcpServer();
+    await new Promise<void>((resolve) => void taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as AddressInfo;
+    const found = await portFindings({ ingress: { host: '127.0.0.1', port }, admin: { host: '192.0.2.1', port: 1 } });
+    taken.close();
+
+    expect(found.map(({ name, state }) => [name, state])).toEqual([
+      ['port-ingress', 'warn'],
+      ['port-admin', 'bad'],
+    ]);
+  });
+
+  it('knows a data folder that can be made, and that memory keeps nothing', () => {
+    expect(dataFinding(join(folder, 'not/yet/there')).state).toBe('ok');
+    expect(dataFinding('memory').state).toBe('warn');
+  });
+});
