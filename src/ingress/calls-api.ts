@@ -6,6 +6,7 @@ import type { OutRecord } from '../model/record.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
+import type { Metrics } from '../ports/metrics.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 
 import { after } from './after.ts';
@@ -20,6 +21,7 @@ export interface CallsApiOptions {
   readonly sink: RecordSink;
   readonly claims: ClaimStore;
   readonly timers: Timers;
+  readonly metrics: Metrics;
   /** Makes the id of a call that has none: unique without coordination. */
   newId(): string;
   /** Whether the sink takes records at present; `false` answers 503 at once. */
@@ -48,10 +50,16 @@ const carried = ['x-request-id', 'traceparent'] as const;
  * known of it.
  */
 export function callsRoutes(options: CallsApiOptions): readonly HttpRoute[] {
-  const { claims, timers, maxWaitMs = 30_000, maxWaiting = 1_000 } = options;
+  const { claims, timers, metrics, maxWaitMs = 30_000, maxWaiting = 1_000 } = options;
   const intake = new BoundedIntake(options.sink, timers, options.maxHeld ?? 1_000, options.patienceMs ?? 5_000);
   const recent = new RecentIds(10_000);
   let waiting = 0;
+  metrics.gauge('larkspur_ingress_unstored_calls', 'Calls taken over HTTP and not yet durable', [], () => [
+    [{}, intake.held] as const,
+  ]);
+  metrics.gauge('larkspur_ingress_waiting_clients', 'Clients that wait for an answer', [], () => [
+    [{}, waiting] as const,
+  ]);
 
   /** Looks again and again, ever less often, until the call has ended. */
   function lookUntilEnded(id: string): Observable<HttpResponse> {

@@ -85,6 +85,7 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
             sink: stores.sink,
             claims: stores.claims,
             timers: parts.timers,
+            metrics: parts.metrics,
             newId: randomUUID,
             sinkReady: () => stores.readiness().every(({ ready }) => ready),
           }),

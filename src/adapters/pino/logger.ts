@@ -6,7 +6,7 @@ import { redactFields } from './redact-fields.ts';
 import { createTextRedactor, type TextRedactor } from './redact-text.ts';
 
 /** Levels of a log, the least talkative last. */
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** What may be set for the log. */
 export interface LoggerOptions {

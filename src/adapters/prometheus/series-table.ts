@@ -1,7 +1,7 @@
 import type { Labels } from '../../ports/metrics.ts';
 
 /** The label value that stands for all sets beyond the cap. */
-export const overflowValue = 'other';
+const overflowValue = 'other';
 
 class Branch<Cell> {
   readonly children = new Map<string, Branch<Cell>>();

@@ -6,6 +6,7 @@ import type { HttpResponse } from '../../../src/model/http.ts';
 import type { OutRecord } from '../../../src/model/record.ts';
 import type { ClaimView } from '../../../src/ports/claim-store.ts';
 import type { Ack } from '../../../src/ports/record-sink.ts';
+import { noMetrics } from '../../support/silent.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 
 const written: Ack = { kind: 'written', partition: 0, offset: 0 };
@@ -30,6 +31,7 @@ export function api({
   let looks = 0;
   const [post, get] = callsRoutes({
     timers: time,
+    metrics: noMetrics,
     newId: () => 'made',
     sinkReady: () => true,
     sink: {
