@@ -55,6 +55,17 @@ export class Child {
     return this.#process.exitCode === null && this.#process.signalCode === null && this.#process.pid !== undefined;
   }
 
+  /** Id of the process, 0 when it could not be started. */
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  /** Resolves when the process is gone: with its exit code, `null` after a signal that it did not handle. */
+  async ended(): Promise<number | null> {
+    await this.#exited;
+    return this.#process.exitCode;
+  }
+
   /** Polls `ready` until it is true; fails with the end of the log when the server ends or `timeoutMs` is over. */
   async untilReady(ready: () => Promise<boolean>, timeoutMs: number): Promise<void> {
     const untilMs = Date.now() + timeoutMs;

@@ -1,0 +1,19 @@
+import type { Report } from './report.ts';
+import type { GivenServices } from './world/world.ts';
+
+/** What a run is asked for. */
+export interface Settings {
+  /** Calls of a backlog. */
+  readonly calls: number;
+  readonly keys: number;
+  /** Records of the backlog behind a hanging upstream. */
+  readonly records: number;
+  /** Seconds that the upstream hangs. */
+  readonly hangSeconds: number;
+  /** For scenarios that do not hurt them. */
+  readonly services: GivenServices;
+  /** Progress for a person. */
+  readonly tell: (text: string) => void;
+}
+
+export type Scenario = (settings: Settings) => Promise<Report>;

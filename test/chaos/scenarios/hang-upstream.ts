@@ -1,0 +1,107 @@
+import { atLeast, atMost, reportOf } from '../report.ts';
+import type { Scenario, Settings } from '../scenario.ts';
+import { Calls } from '../world/calls.ts';
+import { MemorySamples } from '../world/memory.ts';
+import type { Outcomes } from '../world/outcomes.ts';
+import { readOutcomes } from '../world/outcomes.ts';
+import type { WorkerProcess } from '../world/processes.ts';
+import { until } from '../world/until.ts';
+import { World } from '../world/world.ts';
+
+const recordBytes = 500;
+const doneBefore = 2_000;
+const doneAfter = 20_000;
+
+/** A large backlog, and an upstream that takes requests and answers none for minutes. */
+export const hangUpstream: Scenario = async (settings) => {
+  const { records, keys, hangSeconds, services, tell } = settings;
+  const calls = new Calls(records, keys, recordBytes);
+  return World.around({ services, perSecond: 20_000, latencyMs: 20 }, async (world) => {
+    await world.produce(calls, tell);
+    const worker = await world.worker();
+    const memory = new MemorySamples(worker);
+    let effects = 0;
+    const reached = (number: number) =>
+      until(`${number} calls are done`, async () => (effects = await world.sandbox.effects()) >= number, {
+        progress: () => effects,
+      });
+    const before = Math.min(doneBefore, Math.floor(records / 10));
+    await reached(before);
+    await world.sandbox.faults([{ kind: 'timeout', rate: 1 }]);
+    const hang = await watchHang(worker, world, settings);
+    await world.sandbox.faults([]);
+    const backMs = Date.now();
+    await reached(hang.effects + 1);
+    const recoveredMs = Date.now() - backMs;
+    const target = Math.min(records, hang.effects + doneAfter);
+    tell(`calls flow again; waiting for ${target}`);
+    await reached(target);
+    const exitCode = await worker.drain();
+    memory.stop();
+    const [outcomes, ledger, committed] = await Promise.all([
+      readOutcomes(world.kafka, world.prefix, calls),
+      world.sandbox.verdict(records),
+      world.group.committed(),
+    ]);
+    const { max, ...rest } = memory.summary;
+    const errors = world.errors();
+    const bars = [
+      atMost('rssMb', max, 350),
+      atLeast('rssSamples', rest.samples, 10),
+      atMost('lost', uncovered(calls, committed, outcomes), 0),
+      atMost('twice', ledger.twice, 0),
+      atMost('outOfOrder', ledger.outOfOrder, 0),
+      atMost('deadLetters', outcomes.deadLetters, 0),
+      atMost('contradicted', outcomes.differing, 0),
+      // After an orderly end every effect has its record.
+      atMost('effectsWithoutRecord', Math.max(0, ledger.effects - ledger.twice - outcomes.size), 0),
+      atLeast('pausedPartitions', hang.paused, 1),
+      atLeast('doneAfterHang', ledger.effects - hang.effects, Math.min(doneAfter, records - hang.effects)),
+      atMost('exitCode', exitCode ?? 255, 0),
+    ];
+    return reportOf('hang', bars, {
+      records,
+      hangSeconds,
+      rssMb: { ...rest, max },
+      effects: ledger.effects,
+      effectsInHang: hang.effects - before,
+      outcomes: outcomes.byKind,
+      repeatedRecords: outcomes.repeatedRecords,
+      committed: committed.reduce((total, one) => total + one, 0),
+      msToRecover: recoveredMs,
+      errorLines: errors.length,
+      ...(errors.length > 0 ? { errors: errors.slice(0, 5) } : {}),
+    });
+  });
+};
+
+/** Looks on while the upstream hangs: how many partitions were paused at most, and what got through at its start. */
+async function watchHang(
+  worker: WorkerProcess,
+  world: World,
+  { hangSeconds, tell }: Settings,
+): Promise<{ paused: number; effects: number }> {
+  const untilMs = Date.now() + hangSeconds * 1_000;
+  let paused = 0;
+  let looks = 0;
+  await until(
+    'the hang is over',
+    async () => {
+      const now = (await worker.metric('larkspur_partition_paused')).filter((value) => value === 1).length;
+      paused = Math.max(paused, now);
+      tell(`upstream hangs: ${now} partitions paused, ${Math.round(worker.rssMb() ?? 0)} MB`);
+      return Date.now() >= untilMs;
+    },
+    { progress: () => looks++, everyMs: 500 },
+  );
+  return { paused, effects: await world.sandbox.effects() };
+}
+
+/** Records before the committed offsets that have no terminal record. */
+function uncovered(calls: Calls, committed: readonly number[], outcomes: Outcomes): number {
+  let without = 0;
+  for (const [partition, offset] of committed.entries()) {
+    for (let at = 0; at < offset; at++) if (!outcomes.has(calls.idAt(partition, at))) without++;
+  }
+  return without;
+}

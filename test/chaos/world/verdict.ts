@@ -1,0 +1,72 @@
+import { atMost, type Bar } from '../report.ts';
+
+import type { Calls } from './calls.ts';
+import { sum } from './group.ts';
+import { type Outcomes, readOutcomes } from './outcomes.ts';
+import { until } from './until.ts';
+import type { World } from './world.ts';
+
+/** What every scenario is held to. */
+export interface Verdict {
+  readonly outcomes: Outcomes;
+  readonly bars: readonly Bar[];
+  readonly figures: Readonly<Record<string, unknown>>;
+}
+
+/** Waits until the group has committed everything. */
+export async function untilAllCommitted(world: World, tell: (text: string) => void): Promise<void> {
+  let lag = Infinity;
+  let effects = 0;
+  await until(
+    'everything is committed',
+    async () => {
+      try {
+        lag = sum(await world.group.lag());
+        effects = await world.sandbox.effects();
+        tell(`${effects} effects, ${lag} records not committed`);
+      } catch {
+        // The broker may be away just now: that is the scenario.
+      }
+      return lag === 0;
+    },
+    { progress: () => `${lag} records behind, ${effects} effects`, everyMs: 500 },
+  );
+}
+
+/**
+ * Compares the input, the terminal records and the ledger. Copies of one record are allowed and counted; two records of one
+ * call that differ are not, unless `mayDiffer`: claims were lost, so a call may be made again under its platform key.
+ */
+export async function judge(world: World, calls: Calls, mayDiffer = false): Promise<Verdict> {
+  const [outcomes, ledger, lag] = await Promise.all([
+    readOutcomes(world.kafka, world.prefix, calls),
+    world.sandbox.verdict(calls.count),
+    world.group.lag(),
+  ]);
+  const bars = [
+    atMost('lost', outcomes.lost, 0),
+    atMost('twice', ledger.twice, 0),
+    atMost('outOfOrder', ledger.outOfOrder, 0),
+    atMost('contradicted', mayDiffer ? outcomes.contradicted : outcomes.differing, 0),
+    atMost('deadLetters', outcomes.deadLetters, 0),
+    atMost('withoutEffect', ledger.missing, 0),
+    atMost('lag', sum(lag), 0),
+  ];
+  const errors = world.errors();
+  const suspicious = {
+    ...(ledger.twice + ledger.outOfOrder > 0 ? { violations: await world.sandbox.violations() } : {}),
+    ...(outcomes.lost > 0 ? { missing: outcomes.missing(5) } : {}),
+    ...(errors.length > 0 ? { errors: errors.slice(0, 5) } : {}),
+  };
+  const figures = {
+    calls: calls.count,
+    effects: ledger.effects,
+    outcomes: outcomes.byKind,
+    repeatedRecords: outcomes.repeatedRecords,
+    differingCopies: outcomes.differing,
+    foreignRecords: outcomes.foreign,
+    errorLines: errors.length,
+    ...suspicious,
+  };
+  return { outcomes, bars, figures };
+}
