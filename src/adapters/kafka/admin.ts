@@ -5,7 +5,7 @@ import type { Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { ClusterView, TopicAdmin, TopicShape } from '../../ports/topic-admin.ts';
 
-import { briefRetry, createClient, type KafkaOptions } from './client.ts';
+import { brief, createClient, type KafkaOptions } from './client.ts';
 import { larkspurErrorOf } from './errors.ts';
 
 // The driver is CommonJS; Node finds this member only on its default export.
@@ -25,8 +25,9 @@ export function createKafkaAdmin(options: KafkaAdminOptions): TopicAdmin {
   return new KafkaTopicAdmin(options);
 }
 
-const leaderPollMs = 100;
-const leaderPolls = 300;
+// How often, and how many times, the outcome of a change is looked for.
+const pollMs = 100;
+const polls = 300;
 /** `source` of a setting that was made for the topic itself. */
 const ownSetting = 1;
 
@@ -37,7 +38,7 @@ class KafkaTopicAdmin implements TopicAdmin {
 
   constructor(options: KafkaAdminOptions) {
     this.#options = options;
-    this.#admin = createClient(options.client, options.logger).admin({ retry: briefRetry });
+    this.#admin = createClient(options.client, options.logger, brief).admin();
   }
 
   cluster(): Promise<ClusterView> {
@@ -100,6 +101,11 @@ class KafkaTopicAdmin implements TopicAdmin {
       const configEntries = merged.map(([name, value]) => ({ name, value }));
       const resource = { type: ConfigResourceTypes.TOPIC, name: topic, configEntries };
       await admin.alterConfigs({ validateOnly: false, resources: [resource] });
+      await this.#until(`settings of ${topic} did not change`, async () => {
+        // The controller has taken them; the broker that is asked learns of it a little later.
+        const now = (await this.#settingsOf(admin, [topic])).get(topic) ?? [];
+        return merged.every(([name, value]) => now.some((one) => one.name === name && one.value === value));
+      });
     });
   }
 
@@ -160,16 +166,22 @@ class KafkaTopicAdmin implements TopicAdmin {
     );
   }
 
-  async #untilLed(admin: Admin, topics: string[], partitions = 1): Promise<void> {
+  #untilLed(admin: Admin, topics: string[], partitions = 1): Promise<void> {
     const led = ({ partitions: found }: ITopicMetadata) =>
       found.length >= partitions && found.every(({ leader }) => leader >= 0);
-    for (let poll = 0; poll < leaderPolls; poll++) {
+    return this.#until(`partitions of ${topics.join(', ')} did not get a leader`, async () => {
       const metadata = await admin.fetchTopicMetadata({ topics }).catch(() => undefined);
-      if (metadata !== undefined && metadata.topics.length === topics.length && metadata.topics.every(led)) return;
-      await new Promise<void>((resolve) => void this.#options.timers.after(leaderPollMs, resolve));
+      return metadata?.topics.length === topics.length && metadata.topics.every(led);
+    });
+  }
+
+  async #until(complaint: string, done: () => Promise<boolean>): Promise<void> {
+    for (let poll = 0; poll < polls; poll++) {
+      if (await done()) return;
+      await new Promise<void>((resolve) => void this.#options.timers.after(pollMs, resolve));
     }
-    throw new LarkspurError('timed_out', `partitions of ${topics.join(', ')} did not get a leader`, {
-      cure: 'look at the brokers: the topics were created',
+    throw new LarkspurError('timed_out', complaint, {
+      cure: 'look at the brokers: the request itself was taken',
       retryable: true,
     });
   }

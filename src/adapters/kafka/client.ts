@@ -1,4 +1,4 @@
-import { Kafka, type KafkaConfig, type logCreator, logLevel } from 'kafkajs';
+import { Kafka, type KafkaConfig, type logCreator, logLevel, type RetryOptions } from 'kafkajs';
 
 import { LarkspurError } from '../../model/errors.ts';
 import type { Logger } from '../../ports/logger.ts';
@@ -21,18 +21,33 @@ export interface KafkaOptions {
     | undefined;
 }
 
-/** How often kafkajs itself tries again; about a minute and a half in all. Every field is set: its defaults vary. */
-export const patientRetry = { initialRetryTime: 300, maxRetryTime: 5_000, factor: 0.2, multiplier: 2, retries: 20 };
+/** How patient a client is inside the driver. */
+export interface Patience {
+  readonly retry: RetryOptions;
+  /** Bounds how long a connection that died without a word is believed in. */
+  readonly requestTimeoutMs: number;
+}
 
-/** For steps that have a loop of ours around them: two seconds in all. */
-export const briefRetry = { initialRetryTime: 200, maxRetryTime: 1_000, factor: 0.2, multiplier: 2, retries: 3 };
+/**
+ * For consumers: rides out about a minute and a half, because a consumer that gave up leaves a ghost in the group, for
+ * which its successor waits a whole session. Every field is set, because kafkajs's own defaults vary.
+ */
+export const patient: Patience = {
+  retry: { initialRetryTime: 300, maxRetryTime: 5_000, factor: 0.2, multiplier: 2, retries: 20 },
+  requestTimeoutMs: 30_000,
+};
+
+/** For all that has a loop of ours around it: four seconds, and half the usual timeout. */
+export const brief: Patience = {
+  retry: { initialRetryTime: 200, maxRetryTime: 1_000, factor: 0.2, multiplier: 2, retries: 5 },
+  requestTimeoutMs: 15_000,
+};
 
 /**
  * Creates the driver's client. Connects to nothing yet. Throws `config_invalid` for addresses that kafkajs would
  * misread: it splits at the colon, so IPv6 literals and comma lists end in a port of NaN and endless retries.
- * @param requestTimeoutMs bounds how long a connection that died without a word is believed in
  */
-export function createClient(options: KafkaOptions, logger: Logger, requestTimeoutMs = 30_000): Kafka {
+export function createClient(options: KafkaOptions, logger: Logger, patience: Patience): Kafka {
   const wrong = options.brokers.filter((broker) => !isAddress(broker));
   if (wrong.length > 0 || options.brokers.length === 0) {
     const found = wrong.length > 0 ? wrong.join(' and ') : 'none';
@@ -46,8 +61,8 @@ export function createClient(options: KafkaOptions, logger: Logger, requestTimeo
     clientId,
     brokers: [...options.brokers],
     connectionTimeout: 10_000,
-    requestTimeout: requestTimeoutMs,
-    retry: patientRetry,
+    requestTimeout: patience.requestTimeoutMs,
+    retry: patience.retry,
     logLevel: logLevel.WARN,
     logCreator: bridgeTo(logger),
   };

@@ -1,7 +1,8 @@
 import { type ErrorCode, LarkspurError, messageOf } from '../../model/errors.ts';
 
 /** What a failure of the driver means for who has to act: the network, an administrator, or whoever wrote the record. */
-export type KafkaTrouble = 'connection' | 'denied' | 'missing-topic' | 'rebalance' | 'too-large' | 'other';
+export type KafkaTrouble =
+  'connection' | 'coordinator' | 'denied' | 'missing-topic' | 'rebalance' | 'too-large' | 'other';
 
 const troubleOfType: Readonly<Record<string, KafkaTrouble>> = {
   REBALANCE_IN_PROGRESS: 'rebalance',
@@ -19,8 +20,7 @@ const troubleOfType: Readonly<Record<string, KafkaTrouble>> = {
 
 const troubleOfName: Readonly<Record<string, KafkaTrouble>> = {
   KafkaJSSASLAuthenticationError: 'denied',
-  // A group that may not be read shows as a coordinator that cannot be found.
-  KafkaJSGroupCoordinatorNotFound: 'denied',
+  KafkaJSGroupCoordinatorNotFound: 'coordinator',
   KafkaJSConnectionError: 'connection',
   KafkaJSConnectionClosedError: 'connection',
   KafkaJSRequestTimeoutError: 'connection',
@@ -46,6 +46,11 @@ export function typeOf(thrown: unknown): string {
 
 const told: Readonly<Record<KafkaTrouble, { readonly code: ErrorCode; readonly cure: string }>> = {
   connection: { code: 'kafka_unavailable', cure: 'check kafka.brokers, the network, and whether the brokers are up' },
+  // kafkajs does not tell a group that may not be read from one whose coordinator is on its way.
+  coordinator: {
+    code: 'kafka_unavailable',
+    cure: 'wait for the coordinator of the group; if it lasts, grant the user READ on the group',
+  },
   denied: { code: 'kafka_denied', cure: 'check the SASL user and the ACLs of its topics and its group' },
   'missing-topic': { code: 'topic_missing', cure: 'create the topics with: larkspur topics apply' },
   rebalance: { code: 'kafka_unavailable', cure: 'wait for the consumer group to settle' },
@@ -58,7 +63,7 @@ export function larkspurErrorOf(thrown: unknown, doing: string): LarkspurError {
   if (thrown instanceof LarkspurError) return thrown;
   const trouble = troubleOf(thrown);
   const { code, cure } = told[trouble];
-  const retryable = trouble === 'connection' || trouble === 'rebalance';
+  const retryable = trouble === 'connection' || trouble === 'coordinator' || trouble === 'rebalance';
   return new LarkspurError(code, `Kafka: could not ${doing}: ${messageOf(thrown)}`, { cure, retryable, cause: thrown });
 }
 

@@ -3,7 +3,7 @@ import type { Consumer, EachBatchPayload, Kafka, PartitionAssigner } from 'kafka
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 
-import { patientRetry } from './client.ts';
+import { patient } from './client.ts';
 import { within } from './within.ts';
 
 /** How the group protocol and fetches are set. */
@@ -94,7 +94,7 @@ export class Life {
       metadataMaxAge: tuning.metadataMaxAgeMs,
       allowAutoTopicCreation: false,
       // A restart from inside would bring back a consumer that we gave up.
-      retry: { ...patientRetry, restartOnFailure: () => Promise.resolve(false) },
+      retry: { ...patient.retry, restartOnFailure: () => Promise.resolve(false) },
     });
     this.#listen();
     this.#watch();

@@ -8,7 +8,7 @@ import type { Counter, Metrics } from '../../ports/metrics.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Ack, RecordSink } from '../../ports/record-sink.ts';
 
-import { createClient, type KafkaOptions } from './client.ts';
+import { brief, createClient, type KafkaOptions } from './client.ts';
 import { larkspurErrorOf, troubleOf, typeOf } from './errors.ts';
 import { Lane } from './lane.ts';
 import { OpenWrites } from './open-writes.ts';
@@ -46,8 +46,6 @@ export function createKafkaSink(options: KafkaSinkOptions): KafkaSink {
   return new LaneSink(options);
 }
 
-// Half of the client's usual one: a lane stands still for so long when a connection dies without a word.
-const requestTimeoutMs = 15_000;
 const topicRetryMs = 1_000;
 
 interface Waiting {
@@ -75,7 +73,7 @@ class LaneSink implements KafkaSink {
 
   constructor(options: KafkaSinkOptions) {
     this.#options = options;
-    const kafka = createClient(options.client, options.logger, requestTimeoutMs);
+    const kafka = createClient(options.client, options.logger, brief);
     this.#producers = new Producers(kafka);
     this.#sizes = new TopicSizes(kafka, options.clock);
     const { metrics } = options;
@@ -108,7 +106,7 @@ class LaneSink implements KafkaSink {
   async close(): Promise<void> {
     this.#closed = true;
     for (const { lanes } of this.#destinations.values()) for (const lane of lanes.values()) lane.close();
-    await Promise.all([this.#producers.close(), this.#sizes.close()]);
+    await this.#producers.close();
   }
 
   #enqueue(record: OutRecord, acknowledge: (ack: Ack) => void): void {

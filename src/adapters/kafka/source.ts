@@ -9,7 +9,7 @@ import type { Counter, Metrics } from '../../ports/metrics.ts';
 import type { Random } from '../../ports/random.ts';
 import type { AssignedPartition, Commit, RecordSource, SourceEvent } from '../../ports/record-source.ts';
 
-import { briefRetry, createClient, type KafkaOptions } from './client.ts';
+import { brief, createClient, type KafkaOptions, patient } from './client.ts';
 import { larkspurErrorOf, troubleOf, typeOf } from './errors.ts';
 import { LifeBudget, lifeBudgetDefaults, type LifeBudgetOptions } from './life-budget.ts';
 import { groupDefaults, type GroupTuning } from './life.ts';
@@ -63,6 +63,7 @@ class GroupMember implements KafkaSource {
   readonly #options: KafkaSourceOptions;
   readonly #tuning: GroupTuning;
   readonly #kafka: Kafka;
+  readonly #adminKafka: Kafka;
   readonly #budget: LifeBudget;
   readonly #commits: Counter;
   readonly #joins: Counter;
@@ -80,7 +81,8 @@ class GroupMember implements KafkaSource {
   constructor(options: KafkaSourceOptions) {
     this.#options = options;
     this.#tuning = { ...groupDefaults, ...options.tuning };
-    this.#kafka = createClient(options.client, options.logger);
+    this.#kafka = createClient(options.client, options.logger, patient);
+    this.#adminKafka = createClient(options.client, options.logger, brief);
     this.#budget = new LifeBudget({ ...lifeBudgetDefaults, ...options.lives }, options.random);
     const { metrics, group } = options;
     this.#commits = metrics.counter('larkspur_kafka_commits_total', 'Offset commits', ['group', 'outcome']);
@@ -154,7 +156,7 @@ class GroupMember implements KafkaSource {
   /** One life from connection to end; returns what ended it. */
   async #live(): Promise<unknown> {
     const { group, topics, prefix, clock, timers, logger, onRebalancing } = this.#options;
-    const admin = this.#kafka.admin({ retry: briefRetry });
+    const admin = this.#adminKafka.admin();
     try {
       await Promise.race([this.#prepare(admin), this.#closed]);
       if (this.#closing) return undefined;

@@ -8,7 +8,7 @@ import type { InRecord } from '../../model/record.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 
-import { briefRetry, createClient, type KafkaOptions } from './client.ts';
+import { brief, createClient, type KafkaOptions } from './client.ts';
 import { larkspurErrorOf } from './errors.ts';
 import { inRecordOf } from './record.ts';
 
@@ -67,13 +67,13 @@ class Tail {
     this.#fullName = options.prefix + topic;
     this.#options = options;
     this.#emit = emit;
-    const client = createClient(options.client, options.logger);
-    this.#admin = client.admin({ retry: briefRetry });
+    const client = createClient(options.client, options.logger, brief);
+    this.#admin = client.admin();
     this.#consumer = client.consumer({
       groupId: this.#groupId,
       allowAutoTopicCreation: false,
       maxWaitTimeInMs: 250,
-      retry: { ...briefRetry, restartOnFailure: () => Promise.resolve(false) },
+      retry: { ...brief.retry, restartOnFailure: () => Promise.resolve(false) },
     });
   }
 

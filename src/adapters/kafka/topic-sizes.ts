@@ -2,8 +2,6 @@ import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 
 import type { Clock } from '../../ports/clock.ts';
 
-import { briefRetry } from './client.ts';
-
 // The driver is CommonJS; Node finds this member only on its default export.
 const { ConfigResourceTypes } = kafkajs;
 
@@ -24,7 +22,6 @@ export class TopicSizes {
   readonly #clock: Clock;
   readonly #known = new Map<string, Known>();
   readonly #limits = new Map<string, number>();
-  #admin: { readonly client: Admin; readonly connected: Promise<void> } | undefined;
 
   constructor(kafka: Kafka, clock: Clock) {
     this.#kafka = kafka;
@@ -68,33 +65,14 @@ export class TopicSizes {
     }
   }
 
-  async close(): Promise<void> {
-    await this.#drop();
-  }
-
+  // A client of its own for each question: one that was asked for a missing topic fails for all others from then on.
   async #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
-    if (this.#admin === undefined) {
-      const client = this.#kafka.admin({ retry: briefRetry });
-      this.#admin = { client, connected: client.connect() };
-    }
-    const { client, connected } = this.#admin;
+    const admin = this.#kafka.admin();
     try {
-      await connected;
-      return await question(client);
-    } catch (error) {
-      if (this.#isCurrent(client)) await this.#drop();
-      throw error;
+      await admin.connect();
+      return await question(admin);
+    } finally {
+      await admin.disconnect().catch(() => undefined);
     }
-  }
-
-  /** Whether no other question gave this client up meanwhile. */
-  #isCurrent(client: Admin): boolean {
-    return this.#admin?.client === client;
-  }
-
-  async #drop(): Promise<void> {
-    const admin = this.#admin;
-    this.#admin = undefined;
-    await admin?.client.disconnect().catch(() => undefined);
   }
 }

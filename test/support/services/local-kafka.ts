@@ -162,6 +162,9 @@ const baseSettings = (port: number, controllerPort: number): Record<string, stri
   'share.coordinator.state.topic.min.isr': '1',
   'group.initial.rebalance.delay.ms': '0',
   'group.min.session.timeout.ms': '1000',
+  // A killed broker may come back when the session of its former self is over.
+  'broker.session.timeout.ms': '4000',
+  'broker.heartbeat.interval.ms': '500',
   'num.network.threads': '2',
   'num.io.threads': '2',
   'log.cleaner.dedupe.buffer.size': '8388608',
