@@ -1,0 +1,114 @@
+import type { Message } from 'kafkajs';
+import { describe, expect, it } from 'vitest';
+
+import { Lane } from '../../../../src/adapters/kafka/lane.ts';
+import type { Ack } from '../../../../src/ports/record-sink.ts';
+import { VirtualTime } from '../../../support/virtual-time.ts';
+
+class TooLarge extends Error {}
+
+/** A partition that fails as told: the n-th send with the n-th entry, if there is one. */
+function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: string) => boolean } = {}) {
+  const time = new VirtualTime();
+  const sends: string[][] = [];
+  const log: string[] = [];
+  const acks = new Map<string, Ack>();
+  let outstanding = 0;
+  let mostOutstanding = 0;
+  const send = async (messages: Message[]): Promise<number> => {
+    const values = messages.map(({ value }) => String(value));
+    const failure = options.failures?.[sends.length];
+    sends.push(values);
+    mostOutstanding = Math.max(mostOutstanding, ++outstanding);
+    await new Promise<void>((resolve) => void time.after(10, resolve));
+    outstanding -= 1;
+    if (failure !== undefined) throw failure;
+    if (values.some((value) => options.tooLarge?.(value))) throw new TooLarge();
+    const base = log.length;
+    log.push(...values);
+    return base;
+  };
+  const waits: number[] = [];
+  const lane = new Lane(3, {
+    send,
+    isTooLarge: (error) => error instanceof TooLarge,
+    limitBytes: () => Promise.resolve(1_000),
+    onFailure: (_, waitMs) => waits.push(waitMs),
+    timers: time,
+    random: { next: () => 1 },
+  });
+  const push = (...values: string[]) => {
+    for (const value of values) {
+      lane.push({ message: { value }, bytes: value.length, acknowledge: (ack) => acks.set(value, ack) });
+    }
+  };
+  return { time, sends, log, acks, waits, lane, push, most: () => mostOutstanding };
+}
+
+const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `r${index}`);
+
+describe('Lane', () => {
+  it('sends together what is pushed in one turn, and what queued meanwhile with the next send', async () => {
+    const { time, sends, push, most } = stage();
+    push('a', 'b');
+    await time.advanceAsync(5);
+    push('c');
+    push('d');
+    await time.advanceAsync(30);
+    expect(sends).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+    expect(most()).toBe(1);
+  });
+
+  it('acknowledges each record with its own offset', async () => {
+    const { time, acks, push } = stage();
+    push('a', 'b');
+    await time.advanceAsync(20);
+    push('c');
+    await time.advanceAsync(20);
+    expect([...acks.values()]).toEqual([0, 1, 2].map((offset) => ({ kind: 'written', partition: 3, offset })));
+  });
+
+  it('takes at most 500 records and 512 KiB at a time', async () => {
+    const { time, sends, push } = stage();
+    push(...many(1_200));
+    await time.advanceAsync(100);
+    expect(sends.map((send) => send.length)).toEqual([500, 500, 200]);
+    const large = stage();
+    large.push(...[1, 2, 3].map((n) => String(n).repeat(200 * 1024)));
+    await large.time.advanceAsync(100);
+    expect(large.sends.map((send) => send.length)).toEqual([2, 1]);
+  });
+
+  it('repeats a failed send in its place, for ever, with waits that grow to 5 s', async () => {
+    const failures = Array.from({ length: 8 }, () => new Error('away'));
+    const { time, log, waits, push } = stage({ failures });
+    push('a');
+    await time.advanceAsync(15);
+    push('b');
+    await time.advanceAsync(60_000);
+    expect(waits).toEqual([200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000]);
+    expect(log).toEqual(['a', 'b']);
+  });
+
+  it('finds the one record that is too large, refuses it alone, and writes the others in order', async () => {
+    const { time, acks, log, push } = stage({ tooLarge: (value) => value === 'r137' });
+    push(...many(300));
+    await time.advanceAsync(1_000);
+    expect(acks.get('r137')).toEqual({ kind: 'too-large', limitBytes: 1_000 });
+    expect(log).toEqual(many(300).filter((value) => value !== 'r137'));
+    expect(acks.size).toBe(300);
+  });
+
+  it('sends nothing any more once it is closed', async () => {
+    const { time, sends, lane, push } = stage({ failures: [new Error('away')] });
+    push('a');
+    await time.advanceAsync(5);
+    lane.close();
+    push('b');
+    await time.advanceAsync(60_000);
+    expect(sends).toEqual([['a']]);
+  });
+});
