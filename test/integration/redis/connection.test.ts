@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { RedisClaimStore } from '../../../src/adapters/redis/claim-store.ts';
+import { redisFindings } from '../../../src/adapters/redis/findings.ts';
+import { systemClock } from '../../../src/adapters/system/clock.ts';
+import { only } from '../../support/only.ts';
+import { connectRedis, redisMissing } from '../../support/redis.ts';
+import { LocalRedis } from '../../support/services/local-redis.ts';
+import { noLogger } from '../../support/silent.ts';
+
+describe.skipIf(redisMissing !== '')(`a connection to Redis ${redisMissing}`, () => {
+  let redis: LocalRedis | undefined;
+  const start = async (...args: string[]): Promise<LocalRedis> => {
+    redis = new LocalRedis({ args });
+    await redis.start();
+    return redis;
+  };
+  let closing: (() => Promise<void>)[] = [];
+  beforeEach(() => {
+    closing = [];
+  });
+  afterEach(async () => {
+    await Promise.all(closing.map((close) => close()));
+    await redis?.stop();
+  });
+  const connect = (url: string, seed?: number, cluster?: boolean): ReturnType<typeof connectRedis> => {
+    const connection = connectRedis(url, seed, cluster);
+    closing.push(() => connection.close());
+    return connection;
+  };
+
+  it('S004-29: comes back spread: after a restart of Redis no 100 ms see half of the eight clients', async () => {
+    const server = await start();
+    const clients = Array.from({ length: 8 }, (_, i) => connect(server.url, i + 1).client);
+    await Promise.all(clients.map((client) => once(client, 'ready')));
+    const backAtMs: number[] = [];
+    const back = Promise.all(
+      clients.map(async (client) => {
+        await once(client, 'ready');
+        backAtMs.push(performance.now());
+      }),
+    );
+    await server.restart();
+    await back;
+    const bins = new Map<number, number>();
+    for (const atMs of backAtMs) {
+      const bin = Math.floor((atMs - backAtMs[0]!) / 100);
+      bins.set(bin, (bins.get(bin) ?? 0) + 1);
+    }
+    expect(Math.max(...bins.values())).toBeLessThan(4);
+  });
+
+  it('is found healthy by the doctor on a Redis as it should be', async () => {
+    const connection = connect((await start()).url);
+    await once(connection.client, 'ready');
+    const findings = await redisFindings(connection, systemClock);
+    expect(findings.map(({ name, ok }) => [name, ok])).toEqual([
+      ['redis', true],
+      ['redis-version', true],
+      ['redis-eviction', true],
+      ['redis-clock', true],
+    ]);
+  });
+
+  it('shows the doctor a Redis that evicts, and clocks that differ', async () => {
+    const connection = connect((await start('--maxmemory', '10mb', '--maxmemory-policy', 'allkeys-lru')).url);
+    await once(connection.client, 'ready');
+    const findings = await redisFindings(connection, { ...systemClock, wall: () => Date.now() + 5_000 });
+    const eviction = findings.find(({ name }) => name === 'redis-eviction');
+    expect(eviction).toMatchObject({ ok: false, message: 'maxmemory-policy is allkeys-lru' });
+    expect(eviction?.cure).toContain('noeviction');
+    const skew = findings.find(({ name }) => name === 'redis-clock');
+    expect(skew).toMatchObject({ ok: false, message: expect.stringMatching(/(4|5)\d\d\d ms/) as string });
+  });
+
+  it('tells the doctor when there is none', async () => {
+    const connection = connect('redis://127.0.0.1:1');
+    expect(await redisFindings(connection, systemClock)).toEqual([
+      expect.objectContaining({ name: 'redis', ok: false, cure: expect.stringContaining('redis.url') as string }),
+    ]);
+  });
+
+  it('says so when the password is missing, and never shows one', async () => {
+    const server = await start();
+    const admin = connect(server.url);
+    await once(admin.client, 'ready');
+    await admin.run('password', (client) => client.config('SET', 'requirepass', 'hunter2-secret'));
+    const wrong = connect(server.url.replace('redis://', 'redis://:hunter3-secret@'));
+    await expect
+      .poll(async () => (await redisFindings(wrong, systemClock))[0]?.message, { timeout: 5_000, interval: 100 })
+      .toMatch(/WRONGPASS|NOAUTH|does not answer/);
+    expect(JSON.stringify(await redisFindings(wrong, systemClock))).not.toContain('hunter');
+  });
+
+  it('keeps all keys of a script in one slot on a cluster', async () => {
+    const server = await start('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1');
+    const admin = connect(server.url);
+    await once(admin.client, 'ready');
+    const slots = Array.from({ length: 16_384 }, (_, slot) => slot);
+    await admin.run('slots', (client) => client.call('CLUSTER', ['ADDSLOTS', ...slots]));
+    await expect
+      .poll(() => admin.run('info', (client) => client.call('CLUSTER', 'INFO')), { timeout: 10_000 })
+      .toContain('cluster_state:ok');
+    const connection = connect(server.url, 1, true);
+    await once(connection.client, 'ready');
+    const claims = new RedisClaimStore(connection, noLogger);
+    const replies = await Promise.all(
+      Array.from({ length: 500 }, (_, i) =>
+        only(claims.claim({ id: `id-${i}`, origin: 'o', leaseMs: 1_000, ttlMs: 1_000, sent: false })),
+      ),
+    );
+    expect(replies.every(({ kind }) => kind === 'granted')).toBe(true);
+    claims.close();
+  });
+});
