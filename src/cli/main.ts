@@ -20,6 +20,11 @@ const commands: readonly {
     load: async () => (await import('./up.ts')).upCommand,
   },
   {
+    name: 'demo',
+    summary: 'see it work: 1,000 calls through a sandbox that fails on purpose, then the verdict',
+    load: async () => (await import('./demo.ts')).demoCommand,
+  },
+  {
     name: 'worker',
     summary: 'make the calls; start more of them to go faster',
     load: async () => (await import('./worker.ts')).workerCommand,
