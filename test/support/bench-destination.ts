@@ -1,0 +1,100 @@
+import { feishuProfile } from '../../src/adapters/feishu/profile.ts';
+import { httpProfile } from '../../src/adapters/http/http-profile.ts';
+import { BreakerRegistry } from '../../src/operators/breaker/breaker-registry.ts';
+import { type BreakerOptions, breakerDefaults } from '../../src/operators/breaker/options.ts';
+import { Bulkhead } from '../../src/operators/bulkhead/bulkhead.ts';
+import { Limiter } from '../../src/operators/limit/limiter.ts';
+import { type RetryOptions, retryDefaults } from '../../src/operators/retry/options.ts';
+import { RetryBudget } from '../../src/operators/retry/retry-budget.ts';
+import { RetryPlan } from '../../src/operators/retry/retry-plan.ts';
+import { DeadLetterBrake } from '../../src/pipeline/dead-letter-brake.ts';
+import type { Destination, FallbackPolicy } from '../../src/pipeline/destination.ts';
+import { Slots } from '../../src/pipeline/slots.ts';
+import type { AnswerCache, CachedAnswer } from '../../src/ports/answer-cache.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Profile, RateWindow } from '../../src/ports/profile.ts';
+import type { Random } from '../../src/ports/random.ts';
+import type { TokenSource } from '../../src/ports/token-source.ts';
+import type { Upstream } from '../../src/ports/upstream.ts';
+
+import type { Reply, SeenAttempt } from './scripted-upstream.ts';
+
+/** One upstream of the bench; everything has the product's default. */
+export interface BenchUpstream {
+  readonly profile?: 'feishu' | 'http';
+  readonly script?: (attempt: SeenAttempt) => Reply;
+  readonly concurrency?: number;
+  readonly bucketConcurrency?: number;
+  readonly attemptMs?: number;
+  readonly limits?: readonly RateWindow[];
+  readonly retry?: Partial<RetryOptions> | 'off';
+  readonly breaker?: Partial<BreakerOptions> | 'off';
+  readonly fallback?: Partial<FallbackPolicy>;
+}
+
+/** What a destination of the bench shares with the others. */
+export interface BenchProcess {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly slots: Slots;
+  readonly upstream: Upstream;
+  readonly tokens: TokenSource;
+}
+
+/** A destination of the real parts, as `createDestinations` makes it, on a scripted upstream. */
+export function benchDestination(name: string, settings: BenchUpstream, process: BenchProcess): Destination {
+  const { concurrency = 64, bucketConcurrency = Math.min(32, concurrency), attemptMs = 10_000 } = settings;
+  const { clock, random } = process;
+  const retry = settings.retry === 'off' ? undefined : { ...retryDefaults, ...settings.retry };
+  const breaker = settings.breaker === 'off' ? undefined : { ...breakerDefaults, ...settings.breaker };
+  const budgets = new Map<string, RetryBudget>();
+  const fallback = { cacheTtlMs: 0, default: undefined, off: false, afterAttempts: 4, ...settings.fallback };
+  return {
+    name,
+    profile: profileOf(name, settings),
+    upstream: process.upstream,
+    tokens: isFeishu(name, settings) ? process.tokens : undefined,
+    limiter: new Limiter(),
+    slots: new Slots(concurrency, process.slots),
+    working: new Bulkhead({ limit: concurrency + Math.max(4, Math.ceil(concurrency / 4)) }),
+    bucketLimit: bucketConcurrency,
+    breakers: breaker === undefined ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
+    retry: retry === undefined ? undefined : new RetryPlan(retry, random),
+    budget: (key) => {
+      let budget = budgets.get(key);
+      if (budget === undefined) budgets.set(key, (budget = new RetryBudget((retry ?? retryDefaults).budget)));
+      return budget;
+    },
+    brake: new DeadLetterBrake(),
+    answers: fallback.cacheTtlMs > 0 ? answersIn(clock) : undefined,
+    fallback,
+    attemptMs,
+  };
+}
+
+function isFeishu(name: string, { profile }: BenchUpstream): boolean {
+  return (profile ?? (name === 'feishu' ? 'feishu' : 'http')) === 'feishu';
+}
+
+function profileOf(name: string, settings: BenchUpstream): Profile {
+  const { limits = [] } = settings;
+  if (!isFeishu(name, settings)) return httpProfile({ upstream: name, baseUrl: `http://${name}.internal`, limits });
+  return feishuProfile({
+    upstream: name,
+    apps: [{ id: 'cli_a' }],
+    baseUrl: 'https://open.feishu.cn',
+    ...(limits.length > 0 ? { limits: { '*': limits } } : {}),
+  });
+}
+
+/** A cache in virtual time: the product's own reads the clock of the machine. */
+function answersIn(clock: Clock): AnswerCache {
+  const answers = new Map<string, { readonly answer: CachedAnswer; readonly untilMs: number }>();
+  return {
+    get: (key) => {
+      const kept = answers.get(key);
+      return kept === undefined || kept.untilMs <= clock.now() ? undefined : kept.answer;
+    },
+    put: (key, answer, ttlMs) => void answers.set(key, { answer, untilMs: clock.now() + ttlMs }),
+  };
+}

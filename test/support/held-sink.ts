@@ -1,0 +1,47 @@
+import { Observable } from 'rxjs';
+
+import type { OutRecord } from '../../src/model/record.ts';
+import type { Ack, RecordSink } from '../../src/ports/record-sink.ts';
+
+/** A sink whose store goes away and comes back: while it is held, writes wait, as the port promises. */
+export class HeldSink implements RecordSink {
+  readonly #inner: RecordSink;
+  #held = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(inner: RecordSink) {
+    this.#inner = inner;
+  }
+
+  /** Writes that wait. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  hold(): void {
+    this.#held = true;
+  }
+
+  release(): void {
+    this.#held = false;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const go of waiting) go();
+  }
+
+  append(record: OutRecord): Observable<Ack> {
+    return this.#later(this.#inner.append(record));
+  }
+
+  flush(): Observable<void> {
+    return this.#later(this.#inner.flush());
+  }
+
+  #later<T>(write$: Observable<T>): Observable<T> {
+    return new Observable<T>((subscriber) => {
+      const go = (): void => void write$.subscribe(subscriber);
+      if (this.#held) this.#waiting.push(go);
+      else go();
+    });
+  }
+}
