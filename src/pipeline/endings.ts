@@ -1,5 +1,13 @@
 import type { Ending, Job } from './job.ts';
 
+/**
+ * Notes that an attempt which started at `sinceMs` may have taken effect; the first one counts. For a call that may be
+ * repeated freely it makes no difference, so its fallback and its deadline stay what they are.
+ */
+export function mayHaveActed(job: Job, sinceMs: number): void {
+  if (job.plan.repeat.kind !== 'always') job.ambiguousSinceMs ??= sinceMs;
+}
+
 /** Whether a call whose outcome is unknown may be sent again: freely, or while the platform still knows its key. */
 export function mayRepeat({ plan: { repeat }, ambiguousSinceMs }: Job, nowMs: number): boolean {
   switch (repeat.kind) {

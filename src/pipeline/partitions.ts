@@ -56,12 +56,10 @@ export class Partitions {
     const held = this.#held.get(partition);
     if (held === undefined) return false;
     held.tracker.taken(offset);
-    if (held.finishedBefore.delete(offset)) {
-      held.tracker.done(offset);
-      return false;
-    }
+    const finished = held.finishedBefore.delete(offset);
+    if (finished) held.tracker.done(offset);
     if (held.tracker.full) this.#rings.hold(partition, tooFarAhead);
-    return true;
+    return !finished;
   }
 
   /** A record's terminal record is durable. */

@@ -2,9 +2,9 @@ import { map, type OperatorFunction } from 'rxjs';
 
 import type { DeadLetterReason } from '../../model/dead-letter.ts';
 import type { Result } from '../../model/result.ts';
-import { fallbackFor } from '../../operators/fallback/fallback-for.ts';
 import type { CachedAnswer } from '../../ports/answer-cache.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { answerKey, fallbackOf } from '../has-fallback.ts';
 import type { Ended, Ending, Job } from '../job.ts';
 import { frameOf, responseOf } from '../live-result.ts';
 
@@ -32,8 +32,7 @@ export function fallback({ clock }: FallbackContext): OperatorFunction<Ended, En
 }
 
 function answerFor(job: Job, nowMs: number): Ending | undefined {
-  const { call, destination } = job;
-  const answer = fallbackFor(call.fallback, destination.fallback, destination.answers?.get(cacheKey(job)));
+  const answer = fallbackOf(job);
   if (answer === undefined) return undefined;
   const response = answer.source === 'cache' ? fromCache(answer.answer) : { status: 200, body: answer.body };
   return { kind: 'result', result: { ...frameOf(job, nowMs), status: 'fallback', source: answer.source, response } };
@@ -48,7 +47,7 @@ function remember(job: Job, { status, source, response }: Result): void {
   if (answers === undefined || policy.cacheTtlMs <= 0 || status !== 'ok' || source !== 'live') return;
   if (response?.body === undefined) return;
   answers.put(
-    cacheKey(job),
+    answerKey(job),
     {
       status: response.status,
       code: response.code,
@@ -57,10 +56,4 @@ function remember(job: Job, { status, source, response }: Result): void {
     },
     policy.cacheTtlMs,
   );
-}
-
-/** Same question, same answer: method, path with query, who asks, and the body. */
-function cacheKey({ call, plan: { request } }: Job): string {
-  const asker = JSON.stringify([call.app ?? null, call.tenant ?? null, call.as ?? null]);
-  return `${asker} ${request.method} ${request.path} ${call.body === undefined ? '' : JSON.stringify(call.body)}`;
 }
