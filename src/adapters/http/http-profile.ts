@@ -28,7 +28,8 @@ export function httpProfile(options: HttpProfileOptions): Profile {
   const { upstream } = options;
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/$/, '');
-  const limits = options.limits?.length ? [{ key: upstream, windows: options.limits }] : [];
+  // Also without a limit there is a key: a refusal cools it down.
+  const limits = [{ key: upstream, windows: options.limits ?? [] }];
 
   const plan = (call: Call, id: string): CallPlan => {
     const method = methodOf(call);

@@ -59,9 +59,9 @@ describe('httpProfile, plan', () => {
     });
   });
 
-  it('has no bucket when no limit is set', () => {
+  it('has a bucket without windows when no limit is set: only refusals cool it down', () => {
     const plan = httpProfile({ upstream: 'ip', baseUrl: 'http://ip.internal' }).plan({ path: '/' }, 'x');
-    expect(plan).toMatchObject({ limits: [] });
+    expect(plan).toMatchObject({ limits: [{ key: 'ip', windows: [] }] });
   });
 });
 
