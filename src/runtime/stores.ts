@@ -96,8 +96,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       ),
       check('redis', claims.ready(), 'Redis does not answer'),
     ],
-    tail: (topic, last) =>
-      kafkaTail(topic, { ...shared, last, follow: false }),
+    tail: (topic, last) => kafkaTail(topic, { ...shared, last, follow: false }),
     close: async () => {
       await Promise.all(sources.map((source) => source.close()));
       await sink.close();
