@@ -159,8 +159,12 @@ export function callFaults(call: Call): CallFault[] {
   return faults;
 }
 
+// What nearly every path looks like: plain segments, none of which begins with a dot.
+const plainPath = /^(?:\/[\w~-][\w.~-]*)+$/;
+
 /** Why a path is refused, or `undefined` when it stays on its host. Percent-encoded forms count as what they decode to. */
 function faultOfPath(path: string): string | undefined {
+  if (plainPath.test(path)) return undefined;
   let plain = path;
   // Twice: a proxy behind the upstream's door may decode once more than we do.
   for (let round = 0; round < 2; round++) {

@@ -112,8 +112,11 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
     draining ? { kind: 'wait', room: drainingRoom, untilMs: Infinity } : gate(item, nowMs, turns, options.minWorkMs),
   );
-  const turns = new Turns(lanes);
   const partitions = new Partitions(rings);
+  const turns = new Turns(lanes, ({ received: { partition } }) => {
+    // It was under way when its partition went: its lane is gone, so nobody here will come back to its claim.
+    if (!partitions.holds(partition)) abandoned$.next(partition);
+  });
   const keeper = new ClaimKeeper(claims, clock, leaseDefaults);
   const instruments = new Instruments(parts.metrics, {
     rings,

@@ -10,6 +10,7 @@ import type { CallPlan } from '../ports/profile.ts';
 import type { AssignedPartition } from '../ports/record-source.ts';
 
 import type { Destination } from './destination.ts';
+import { breakerRoom, slotsRoom } from './rooms.ts';
 
 /** A record as it was read, with the name that it keeps for ever. */
 export interface Received {
@@ -50,6 +51,22 @@ export interface HeldClaim {
 // The history of a result stays readable and its bytes bounded, however long an outage lasted.
 const mostAttemptsKept = 20;
 
+/** A place that a call needs beside its upstream's: in its quota bucket, or at a resource that takes one call at a time. */
+export interface Share {
+  readonly room: string;
+  readonly limit: number;
+}
+
+function sharesOf({ bucketLimit }: Destination, { limits, serial }: CallPlan): Share[] {
+  const shares: Share[] = [];
+  const [bucket] = limits;
+  // A key without windows only carries cool-downs.
+  if (bucket !== undefined && bucket.windows.length > 0)
+    shares.push({ room: `bucket:${bucket.key}`, limit: bucketLimit });
+  if (serial !== undefined) shares.push({ room: `serial:${serial}`, limit: 1 });
+  return shares;
+}
+
 /** A call under way: what was asked, and what happened so far. The same object on every turn. */
 export class Job {
   readonly kind = 'call';
@@ -60,6 +77,9 @@ export class Job {
   readonly plan: CallPlan;
   /** Monotonic; `Infinity` for none. */
   readonly deadlineMs: number;
+  readonly shares: readonly Share[];
+  /** Where its lane waits for a slot, and for its breaker. */
+  readonly rooms: { readonly slots: string; readonly breaker: string };
 
   claim: HeldClaim | undefined;
   readonly attempts: Attempt[] = [];
@@ -93,6 +113,11 @@ export class Job {
     this.destination = request.destination;
     this.plan = request.plan;
     this.deadlineMs = deadlineMs;
+    this.shares = sharesOf(request.destination, request.plan);
+    this.rooms = {
+      slots: slotsRoom(request.destination.name),
+      breaker: breakerRoom(request.destination.name, request.plan.breakerKey),
+    };
   }
 
   /** What the call waits for at present. */

@@ -1,6 +1,6 @@
 import { finalize, map, Observable } from 'rxjs';
 
-import { eachOf } from '../operators/lanes/each-of.ts';
+import { andThen } from '../operators/interop/and-then.ts';
 
 /**
  * Places for attempts: at most `limit` at once here, and a place of the process for each. Who waits holds nothing but its
@@ -29,6 +29,20 @@ export class Slots {
     return this.#waiting.size;
   }
 
+  /** A place at once, as a function that gives it back; `undefined` when others wait or all are taken. */
+  tryAcquire(): (() => void) | undefined {
+    if (this.#inUse >= this.limit || this.#waiting.size > 0) return undefined;
+    const parent = this.#parent;
+    if (parent === undefined) return this.#take();
+    const releaseParent = parent.tryAcquire();
+    if (releaseParent === undefined) return undefined;
+    const releaseOwn = this.#take();
+    return () => {
+      releaseParent();
+      releaseOwn();
+    };
+  }
+
   /**
    * A place, first come first served: emits a function that gives it back (once; later calls do nothing), then
    * completes. Unsubscribing while waiting leaves the queue; unsubscribing later changes nothing.
@@ -37,45 +51,47 @@ export class Slots {
     const parent = this.#parent;
     if (parent === undefined) return this.#acquireOwn();
     // The own place first: a sick upstream's queue then stands at its own door, not at the process's.
-    return this.#acquireOwn().pipe(
-      eachOf((releaseOwn) => {
-        let passedOn = false;
-        return parent.acquire().pipe(
-          map((releaseParent) => {
-            passedOn = true;
-            return () => {
-              releaseParent();
-              releaseOwn();
-            };
-          }),
-          finalize(() => {
-            if (!passedOn) releaseOwn();
-          }),
-        );
-      }),
-    );
+    return andThen(this.#acquireOwn(), (releaseOwn) => {
+      let passedOn = false;
+      return parent.acquire().pipe(
+        map((releaseParent) => {
+          passedOn = true;
+          return () => {
+            releaseParent();
+            releaseOwn();
+          };
+        }),
+        finalize(() => {
+          if (!passedOn) releaseOwn();
+        }),
+      );
+    });
   }
 
   #acquireOwn(): Observable<() => void> {
     return new Observable((subscriber) => {
       const enter = (): void => {
-        this.#inUse++;
-        let held = true;
-        subscriber.next(() => {
-          if (!held) return;
-          held = false;
-          this.#inUse--;
-          this.#admitNext();
-        });
+        subscriber.next(this.#take());
         subscriber.complete();
       };
       if (this.#inUse < this.limit && this.#waiting.size === 0) {
         enter();
-        return;
+        return undefined;
       }
       this.#waiting.add(enter);
       return () => void this.#waiting.delete(enter);
     });
+  }
+
+  #take(): () => void {
+    this.#inUse++;
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#inUse--;
+      this.#admitNext();
+    };
   }
 
   #admitNext(): void {

@@ -4,56 +4,45 @@ import type { FairLanes } from '../operators/lanes/fair-lanes.ts';
 
 import type { Decoded, Job, Scheduled } from './job.ts';
 
-/** Room in which the lanes of an upstream wait for one of its slots. */
-export const slotsRoom = (destination: string): string => `slots:${destination}`;
-
-/** Room in which lanes wait for an open breaker. */
-export const breakerRoom = (destination: string, key: string): string => `breaker:${destination}:${key}`;
-
-/** Room in which lanes wait for quota. */
-export const limitRoom = (destination: string, key: string): string => `limit:${destination}:${key}`;
-
-/** A place that a call needs beside its upstream's: in its quota bucket, or at a resource that takes one call at a time. */
-interface Share {
-  readonly room: string;
-  readonly limit: number;
-}
-
-function sharesOf({ destination, plan }: Job): Share[] {
-  const shares: Share[] = [];
-  const bucket = plan.limits[0];
-  if (bucket !== undefined) shares.push({ room: `bucket:${bucket.key}`, limit: destination.bucketLimit });
-  if (plan.serial !== undefined) shares.push({ room: `serial:${plan.serial}`, limit: 1 });
-  return shares;
-}
-
 /** What a call takes with its turn and gives back exactly once: a place at its upstream's door and a promise of quota. */
 export class Turns {
   readonly #lanes: FairLanes<Decoded>;
+  readonly #returned: (job: Job) => void;
   readonly #atDoor = new Set<Job>();
+  // Of those at the door. Who comes only to end, because it is too late, is let through beyond the places.
+  readonly #placed = new Set<Job>();
+  readonly #promised = new Set<Job>();
   readonly #taken = new Map<string, number>();
   readonly #idle$ = new Subject<void>();
 
-  constructor(lanes: FairLanes<Decoded>) {
+  /** @param returned told of each call that went back to its lane */
+  constructor(lanes: FairLanes<Decoded>, returned: (job: Job) => void = () => undefined) {
     this.#lanes = lanes;
+    this.#returned = returned;
   }
 
   /** The lane let the call through. */
   begin(job: Job): void {
     job.underWay = true;
-    job.destination.working.tryAcquire();
+    if (job.destination.working.tryAcquire()) this.#placed.add(job);
     job.destination.limiter.promise(job.plan.limits);
     this.#atDoor.add(job);
-    for (const { room } of sharesOf(job)) this.#taken.set(room, (this.#taken.get(room) ?? 0) + 1);
+    this.#promised.add(job);
+    for (const { room } of job.shares) this.#taken.set(room, (this.#taken.get(room) ?? 0) + 1);
+  }
+
+  /** The promised quota was taken: it must not count twice. */
+  granted(job: Job): void {
+    if (this.#promised.delete(job)) job.destination.limiter.unpromise(job.plan.limits);
   }
 
   /** The attempt is over, or none will be made on this turn: the next call of that upstream may come to the door. */
   leaveDoor(job: Job): void {
     if (!this.#atDoor.delete(job)) return;
-    job.destination.limiter.unpromise(job.plan.limits);
-    job.destination.working.release();
-    this.#lanes.wake(slotsRoom(job.destination.name));
-    for (const { room } of sharesOf(job)) {
+    this.granted(job);
+    if (this.#placed.delete(job)) job.destination.working.release();
+    this.#lanes.wake(job.rooms.slots);
+    for (const { room } of job.shares) {
       const left = (this.#taken.get(room) ?? 1) - 1;
       if (left > 0) this.#taken.set(room, left);
       else this.#taken.delete(room);
@@ -63,7 +52,7 @@ export class Turns {
 
   /** The room in which a call must wait because its bucket or its resource is taken, else `undefined`. */
   full(job: Job): string | undefined {
-    return sharesOf(job).find(({ room, limit }) => (this.#taken.get(room) ?? 0) >= limit)?.room;
+    return job.shares.find(({ room, limit }) => (this.#taken.get(room) ?? 0) >= limit)?.room;
   }
 
   /** The call returns to the front of its lane and is looked at again at `notBeforeMs`. */
@@ -71,6 +60,7 @@ export class Turns {
     job.underWay = false;
     this.leaveDoor(job);
     turn.again(notBeforeMs);
+    this.#returned(job);
     this.#tellIdle();
   }
 

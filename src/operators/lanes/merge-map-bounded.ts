@@ -26,7 +26,6 @@ export interface MergeMapBoundedOptions {
  * unsubscribes from all inners and forgets what is buffered.
  */
 export function mergeMapBounded<T, R>(
-  // eslint-disable-next-line rxjs-x/finnish -- a function, not a stream
   project: (item: T) => Observable<R>,
   { concurrency, buffer, demand }: MergeMapBoundedOptions,
 ): OperatorFunction<T, R> {

@@ -1,14 +1,15 @@
-import { EMPTY, finalize, map, type Observable, of, type OperatorFunction } from 'rxjs';
+import { finalize, map, type Observable, type OperatorFunction } from 'rxjs';
 
 import { requestContext } from '../../model/headers.ts';
+import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import { attemptTimeoutMs } from '../../operators/timeout/deadline.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Token, TokenReply } from '../../ports/token-source.ts';
+import type { Token } from '../../ports/token-source.ts';
 import type { ClaimKeeper } from '../claim-keeper.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
-import { tooLate } from '../endings.ts';
+import { mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
 import type { Attempted, Claimed, Ended, Ending, Job, Scheduled, WaitReason } from '../job.ts';
 import type { Turns } from '../turns.ts';
@@ -32,66 +33,52 @@ const leaseLookMs = 500;
  * Unsubscribing aborts the calls in flight.
  */
 export function attempt(context: AttemptContext): OperatorFunction<Claimed | Ended, Attempted | Ended> {
-  return eachOf((work: Claimed | Ended): Observable<Attempted | Ended> => {
-    if (work.kind === 'ended') return of(work);
-    const { job, turn } = work;
-    return tokenFor(job).pipe(
-      eachOf((reply): Observable<Attempted | Ended> => {
-        switch (reply.kind) {
-          case 'unavailable':
-            return waits(work, 'token', context.clock.now() + reply.waitMs, context);
-          case 'refused':
-            return of(
-              ended(work, { kind: 'dead-letter', reason: 'auth_failed', class: 'auth', message: reply.message }),
-            );
-          case 'token':
-            return marked(job, context.claims).pipe(
-              eachOf((ours) => {
-                if (ours)
-                  return job.destination.slots
-                    .acquire()
-                    .pipe(eachOf((free) => start(work, reply.token, free, context)));
-                if (job.claim !== undefined) job.claim.lost = true;
-                context.keeper.forget(job);
-                context.turns.back(job, turn, context.clock.now());
-                return EMPTY;
-              }),
-            );
-        }
-      }),
-    );
+  return eachOf((work: Claimed | Ended): Step => {
+    if (work.kind === 'ended') return work;
+    const { plan, destination, deadlineMs } = work.job;
+    // Who is too late needs neither token nor slot.
+    if (deadlineMs - context.clock.now() < context.minWorkMs) return ended(work, tooLate(work.job));
+    if (plan.token === undefined || destination.tokens === undefined) return withToken(work, undefined, context);
+    return andThen(destination.tokens.get(plan.token), (reply): Step => {
+      switch (reply.kind) {
+        case 'unavailable':
+          return waits(work, 'token', context.clock.now() + reply.waitMs, context);
+        case 'refused':
+          return refusedToken(work, reply.message, context);
+        case 'token':
+          return withToken(work, reply.token, context);
+      }
+    });
   });
 }
 
-/** What a call goes on with: a token, or none where none is needed. */
-type Credential = TokenReply | { readonly kind: 'token'; readonly token: undefined };
-
-const noToken$ = of<Credential>({ kind: 'token', token: undefined });
-
-function tokenFor({ plan, destination }: Job): Observable<Credential> {
-  return plan.token === undefined || destination.tokens === undefined ? noToken$ : destination.tokens.get(plan.token);
-}
-
-const yes$ = of(true);
+/** The attempt under way, an ending, or nothing because the call returned to its lane. */
+type Step = Observable<Attempted | Ended> | Attempted | Ended | undefined;
 
 /** A call that must not be repeated tells the store before its bytes leave. */
-function marked(job: Job, claims: ClaimStore): Observable<boolean> {
-  if (job.plan.repeat.kind !== 'never' || job.sentMarked || job.claim === undefined) return yes$;
-  return claims.sent({ id: job.id, fence: job.claim.fence }).pipe(
-    map((ours) => {
-      job.sentMarked = ours;
-      return ours;
-    }),
-  );
+function withToken(work: Claimed, token: Token | undefined, context: AttemptContext): Step {
+  const { job } = work;
+  if (job.plan.repeat.kind !== 'never' || job.sentMarked || job.claim === undefined)
+    return inSlot(work, token, context);
+  const { claim } = job;
+  return andThen(context.claims.sent({ id: job.id, fence: claim.fence }), (ours): Step => {
+    job.sentMarked = ours;
+    if (ours) return inSlot(work, token, context);
+    claim.lost = true;
+    context.keeper.forget(job);
+    return waits(work, 'claim', context.clock.now(), context);
+  });
+}
+
+function inSlot(work: Claimed, token: Token | undefined, context: AttemptContext): Step {
+  const { slots } = work.job.destination;
+  const free = slots.tryAcquire();
+  if (free !== undefined) return start(work, token, free, context);
+  return andThen(slots.acquire(), (release) => start(work, token, release, context));
 }
 
 /** With a slot in hand: the last checks, all in one synchronous step, then the call. `free` gives the slot back. */
-function start(
-  work: Claimed,
-  token: Token | undefined,
-  free: () => void,
-  context: AttemptContext,
-): Observable<Attempted | Ended> {
+function start(work: Claimed, token: Token | undefined, free: () => void, context: AttemptContext): Step {
   const { job, turn } = work;
   const { destination, plan } = job;
   const { clock, keeper, minWorkMs } = context;
@@ -102,7 +89,9 @@ function start(
     return outcome;
   };
 
-  if (leftMs < minWorkMs) return without(of(ended(work, tooLate(job))));
+  if (leftMs < minWorkMs) return without(ended(work, tooLate(job)));
+  // Asked again here: since the last attempt failed, a long wait may have gone by.
+  if (!mayRepeat(job, nowMs)) return without(ended(work, unknownOutcome(job)));
   const timeoutMs = attemptTimeoutMs(destination.attemptMs, leftMs);
   if (!keeper.covers(job, timeoutMs)) {
     return without(waits(work, 'claim', job.claim?.lost === true ? nowMs : nowMs + leaseLookMs, context));
@@ -112,6 +101,7 @@ function start(
   if (openUntilMs !== undefined) return without(refusedByBreaker(work, openUntilMs, context));
   const limitedMs = destination.limiter.tryTake(plan.limits, nowMs);
   if (limitedMs > 0) return without(waits(work, 'rate-limit', nowMs + limitedMs, context));
+  context.turns.granted(job);
   const permit = breaker?.acquire(nowMs, destination.slots.inUse);
   if (permit?.kind === 'refused') return without(refusedByBreaker(work, permit.untilMs, context, nowMs));
 
@@ -139,29 +129,30 @@ function start(
   );
 }
 
-function refusedByBreaker(
-  work: Claimed,
-  untilMs: number,
-  context: AttemptContext,
-  takenAtMs?: number,
-): Observable<Attempted | Ended> {
+function refusedByBreaker(work: Claimed, untilMs: number, context: AttemptContext, takenAtMs?: number): Step {
   const { destination, plan } = work.job;
   // The grant was never used: it goes to somebody else.
   if (takenAtMs !== undefined) destination.limiter.giveBack(plan.limits, takenAtMs);
   if (!hasFallback(work.job)) return waits(work, 'breaker', untilMs, context);
   const message = `${destination.name} is not called at present: its breaker for ${plan.breakerKey} is open`;
-  return of(ended(work, { kind: 'dead-letter', reason: 'attempts_exhausted', class: 'retryable', message }));
+  return ended(work, { kind: 'dead-letter', reason: 'attempts_exhausted', class: 'retryable', message });
 }
 
-function waits(
-  { job, turn }: Claimed,
-  what: WaitReason,
-  untilMs: number,
-  { turns, clock }: AttemptContext,
-): Observable<never> {
+/** No token without a person: a dead letter, if the brake lets it go, else the record waits for the person. */
+function refusedToken(work: Claimed, message: string, context: AttemptContext): Step {
+  const nowMs = context.clock.now();
+  if (!work.job.destination.brake.tryRelease(nowMs)) return waits(work, 'brake', nowMs + brakeWaitMs, context);
+  return ended(work, { kind: 'dead-letter', reason: 'auth_failed', class: 'auth', message });
+}
+
+/** Back to the lane; a call whose deadline comes before what it waits for ends now. */
+function waits(work: Claimed, what: WaitReason, untilMs: number, context: AttemptContext): Ended | undefined {
+  const { job, turn } = work;
+  const { turns, clock, minWorkMs } = context;
   job.waits(what, clock.now());
+  if (untilMs + minWorkMs > job.deadlineMs) return ended(work, tooLate(job));
   turns.back(job, turn, untilMs);
-  return EMPTY;
+  return undefined;
 }
 
 function ended({ job, turn }: { readonly job: Job; readonly turn: Scheduled }, ending: Ending): Ended {

@@ -1,11 +1,11 @@
-import { EMPTY, type Observable, of, type OperatorFunction } from 'rxjs';
+import { map, type Observable, type OperatorFunction } from 'rxjs';
 
 import type { Result } from '../../model/result.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { ClaimReply, ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ClaimKeeper } from '../claim-keeper.ts';
-import { mayRepeat, unknownOutcome } from '../endings.ts';
+import { mayHaveActed, mayRepeat, unknownOutcome } from '../endings.ts';
 import type { Claimed, Ended, Ending, Job, Scheduled } from '../job.ts';
 import type { Turns } from '../turns.ts';
 
@@ -19,6 +19,15 @@ export interface ClaimContext {
   readonly ttlMs: { readonly keyed: number; readonly unkeyed: number };
 }
 
+// The store gave the call up: nobody lived long enough to remember an ending.
+const workersDied: Ending = {
+  kind: 'dead-letter',
+  reason: 'outcome_unknown',
+  class: 'ambiguous',
+  message:
+    'too many workers ended while they held this call: it may be what ends them. Look at it before you send it again.',
+};
+
 // A running call of somebody else usually ends long before its lease does.
 const longestLookMs = 1_000;
 
@@ -27,16 +36,16 @@ const longestLookMs = 1_000;
  * somebody else is at returns to its lane and is asked for again.
  */
 export function claim(context: ClaimContext): OperatorFunction<Scheduled, Claimed | Ended> {
-  return eachOf((turn: Scheduled): Observable<Claimed | Ended> => {
+  return eachOf((turn: Scheduled) => {
     const { item } = turn;
-    if (item.kind === 'unworkable') return of({ kind: 'ended', item, turn, ending: item.ending });
-    if (item.claim !== undefined && !item.claim.lost) return of({ kind: 'claimed', job: item, turn });
+    if (item.kind === 'unworkable') return { kind: 'ended', item, turn, ending: item.ending } as const;
+    if (item.claim !== undefined && !item.claim.lost) return { kind: 'claimed', job: item, turn } as const;
     return askFor(item, turn, context);
   });
 }
 
-function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Claimed | Ended> {
-  const { claims, keeper, clock, turns, ttlMs } = context;
+function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Claimed | Ended | undefined> {
+  const { claims, keeper, clock, ttlMs } = context;
   const askedMs = clock.now();
   const leaseMs = keeper.leaseMsFor(job);
   const repeatable = job.plan.repeat.kind !== 'never';
@@ -49,35 +58,38 @@ function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Cl
       // A call that may be repeated is marked in the same step: the mark only starts its key's window a little early.
       sent: repeatable,
     })
-    .pipe(
-      eachOf((reply): Observable<Claimed | Ended> => {
-        const nowMs = clock.now();
-        switch (reply.kind) {
-          case 'granted':
-            keeper.keep(job, { fence: reply.fence, leaseUntilMs: askedMs + leaseMs, lost: false });
-            return afterTakeover(job, reply, nowMs)
-              ? of({ kind: 'claimed', job, turn })
-              : of(ended(job, turn, unknownOutcome(job)));
-          case 'processed':
-            return of(
-              ended(
-                job,
-                turn,
-                reply.origin === job.received.origin
-                  ? { kind: 'stored-result', json: reply.result }
-                  : { kind: 'result', result: duplicateOf(reply.result, job) },
-              ),
-            );
-          case 'dead':
-            return of(ended(job, turn, { kind: 'stored-dead-letter', json: reply.result }));
-          case 'pending':
-          case 'not-due':
-            job.waits('claim', nowMs);
-            turns.back(job, turn, nowMs + Math.min(reply.waitMs, longestLookMs));
-            return EMPTY;
-        }
-      }),
-    );
+    .pipe(map((reply) => afterReply(job, turn, reply, askedMs + leaseMs, context)));
+}
+
+/** What a reply means; `undefined` when the call returned to its lane. */
+function afterReply(
+  job: Job,
+  turn: Scheduled,
+  reply: ClaimReply,
+  leaseUntilMs: number,
+  { keeper, clock, turns }: ClaimContext,
+): Claimed | Ended | undefined {
+  const nowMs = clock.now();
+  switch (reply.kind) {
+    case 'granted':
+      keeper.keep(job, { fence: reply.fence, leaseUntilMs, lost: false });
+      return afterTakeover(job, reply, nowMs) ? { kind: 'claimed', job, turn } : ended(job, turn, unknownOutcome(job));
+    case 'processed':
+      return ended(
+        job,
+        turn,
+        reply.origin === job.received.origin
+          ? { kind: 'stored-result', json: reply.result }
+          : { kind: 'result', result: duplicateOf(reply.result, job) },
+      );
+    case 'dead':
+      return ended(job, turn, reply.result === '' ? workersDied : { kind: 'stored-dead-letter', json: reply.result });
+    case 'pending':
+    case 'not-due':
+      job.waits('claim', nowMs);
+      turns.back(job, turn, nowMs + Math.min(reply.waitMs, longestLookMs));
+      return undefined;
+  }
 }
 
 function ended(item: Job, turn: Scheduled, ending: Ending): Ended {
@@ -87,7 +99,7 @@ function ended(item: Job, turn: Scheduled, ending: Ending): Ended {
 /** Whether the call may go out although an earlier owner may have sent it before it vanished. */
 function afterTakeover(job: Job, reply: Extract<ClaimReply, { kind: 'granted' }>, nowMs: number): boolean {
   if (reply.takeovers === 0 || reply.firstSentAgoMs === undefined) return true;
-  job.ambiguousSinceMs ??= nowMs - reply.firstSentAgoMs;
+  mayHaveActed(job, nowMs - reply.firstSentAgoMs);
   return mayRepeat(job, nowMs);
 }
 

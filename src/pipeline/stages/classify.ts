@@ -5,9 +5,9 @@ import type { FairLanes } from '../../operators/lanes/fair-lanes.ts';
 import { spreadWaitMs } from '../../operators/retry/retry-after.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
+import { mayHaveActed } from '../endings.ts';
 import type { Instruments } from '../instruments.ts';
 import type { Answer, Attempted, Decoded, Ended, Judged } from '../job.ts';
-import { breakerRoom } from '../turns.ts';
 
 /** What classify needs. */
 export interface ClassifyContext {
@@ -44,7 +44,7 @@ function judge(attempted: Attempted, { clock, random, lanes, instruments }: Clas
   if (breaker !== undefined && permit !== undefined) {
     if (effect === 'neutral') breaker.release(permit);
     else breaker.record(permit, nowMs, effect === 'failure', ms);
-    lanes.wake(breakerRoom(destination.name, plan.breakerKey));
+    lanes.wake(job.rooms.breaker);
   }
   if (verdict.class === 'rate-limited' || verdict.class === 'quota') {
     const key = verdict.limitKey ?? plan.limits[0]?.key ?? plan.api;
@@ -56,7 +56,7 @@ function judge(attempted: Attempted, { clock, random, lanes, instruments }: Clas
     destination.budget(plan.breakerKey).onSuccess();
     destination.brake.onSuccess();
   }
-  if (verdict.class === 'ambiguous' || verdict.mayHaveActed === true) job.ambiguousSinceMs ??= started.atMs;
+  if (verdict.class === 'ambiguous' || verdict.mayHaveActed === true) mayHaveActed(job, started.atMs);
   instruments.attempted(job, verdict, ms);
   job.attempted(started, ms, verdict);
   const answer: Answer | undefined =

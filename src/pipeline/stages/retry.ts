@@ -1,4 +1,4 @@
-import { EMPTY, type Observable, of, type OperatorFunction } from 'rxjs';
+import type { OperatorFunction } from 'rxjs';
 
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -30,14 +30,14 @@ type Next =
  * permit, no grant; its key keeps its order and other keys go on.
  */
 export function retry(context: RetryContext): OperatorFunction<Judged | Ended, Ended> {
-  return eachOf((work: Judged | Ended): Observable<Ended> => {
-    if (work.kind === 'ended') return of(work);
+  return eachOf((work: Judged | Ended): Ended | undefined => {
+    if (work.kind === 'ended') return work;
     const { job, turn } = work;
     const next = decide(work, context);
-    if (next.kind === 'end') return of({ kind: 'ended', item: job, turn, ending: next.ending });
+    if (next.kind === 'end') return { kind: 'ended', item: job, turn, ending: next.ending };
     job.waits(next.why, context.clock.now());
     context.turns.back(job, turn, next.untilMs);
-    return EMPTY;
+    return undefined;
   });
 }
 
@@ -65,6 +65,8 @@ function decide(work: Judged, context: RetryContext): Next {
       return failed(job, verdict.errorType === 'response_too_large' ? 'response_too_large' : 'permanent', work, nowMs);
     case 'ambiguous':
     case 'retryable':
+      // The token was taken: if it grows old until the next attempt, that one may fetch another.
+      job.tokenRetried = false;
       // After a clean refusal this always holds; after an unknown outcome only while the platform knows the key.
       return mayRepeat(job, nowMs) ? again(work, nowMs, context) : { kind: 'end', ending: unknownOutcome(job) };
   }
@@ -88,7 +90,7 @@ function again({ job, verdict, charged }: Judged, nowMs: number, { random }: Ret
   };
   if (destination.retry === undefined || job.call.retry === false) return exhausted;
   const { afterAttempts } = destination.fallback;
-  if (hasFallback(job) && job.attemptsMade >= afterAttempts) return exhausted;
+  if (job.attemptsMade >= afterAttempts && hasFallback(job)) return exhausted;
   const serialised = verdict.kind === 'conflict' || verdict.kind === 'wait';
   const step = destination.retry.after(
     {
@@ -122,7 +124,10 @@ function failed(
   { verdict }: Judged,
   nowMs: number,
 ): Next {
-  if (!job.destination.brake.tryRelease(nowMs)) return { kind: 'wait', why: 'brake', untilMs: nowMs + brakeWaitMs };
+  // What may have taken effect must not go round again: an answer that was too large to take in came from a call that did.
+  const repeatable = reason !== 'response_too_large' && mayRepeat(job, nowMs);
+  if (!job.destination.brake.tryRelease(nowMs) && repeatable)
+    return { kind: 'wait', why: 'brake', untilMs: nowMs + brakeWaitMs };
   const message = `${job.plan.api} at ${job.destination.name}: ${verdict.message}`;
   return { kind: 'end', ending: { kind: 'dead-letter', reason, class: verdict.class, message } };
 }

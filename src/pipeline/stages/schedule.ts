@@ -6,7 +6,8 @@ import { inLanes, type Place } from '../../operators/lanes/in-lanes.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import { hasFallback } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
-import { breakerRoom, limitRoom, slotsRoom, type Turns } from '../turns.ts';
+import { limitRoom } from '../rooms.ts';
+import type { Turns } from '../turns.ts';
 
 /** What schedule needs. */
 export interface ScheduleContext {
@@ -66,13 +67,13 @@ export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: numb
   const { destination, plan } = item;
   if (nowMs > lastStartMs) return go;
   if (destination.working.inUse >= destination.working.limit) {
-    return wait(item, 'upstream-slots', slotsRoom(destination.name), Infinity);
+    return wait(item, 'upstream-slots', item.rooms.slots, Infinity);
   }
   const fullRoom = turns.full(item);
   if (fullRoom !== undefined) return wait(item, 'upstream-slots', fullRoom, Infinity);
   const openUntilMs = destination.breakers?.get(plan.breakerKey).peek(nowMs);
   if (openUntilMs !== undefined && !hasFallback(item)) {
-    return wait(item, 'breaker', breakerRoom(destination.name, plan.breakerKey), openUntilMs);
+    return wait(item, 'breaker', item.rooms.breaker, openUntilMs);
   }
   const { atMs, key } = destination.limiter.earliestMs(plan.limits, nowMs);
   if (atMs > nowMs) return wait(item, 'rate-limit', limitRoom(destination.name, key), atMs);

@@ -1,5 +1,7 @@
-import { defer, EMPTY, map, type Observable, of, type OperatorFunction } from 'rxjs';
+import { map, type Observable, type OperatorFunction } from 'rxjs';
 
+import type { Result } from '../../model/result.ts';
+import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -7,7 +9,7 @@ import type { Logger } from '../../ports/logger.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 import type { ClaimKeeper } from '../claim-keeper.ts';
 import type { Instruments } from '../instruments.ts';
-import type { Ended, Ending, Settled } from '../job.ts';
+import type { Ended, Ending, HeldClaim, Job, Settled } from '../job.ts';
 import type { Partitions } from '../partitions.ts';
 import { type Terminal, terminalOf, withoutBody } from '../terminal-record.ts';
 import type { Turns } from '../turns.ts';
@@ -37,77 +39,76 @@ export function settle(context: SettleContext): OperatorFunction<Ended, Settled>
   return eachOf((ended: Ended) => settleOne(ended, context));
 }
 
-function settleOne(ended: Ended, context: SettleContext): Observable<Settled> {
-  const { item, turn, ending } = ended;
-  const { turns, partitions, sink, instruments } = context;
-  if (item.kind === 'call') turns.leaveDoor(item);
-  const settled = (): Settled => {
-    turns.end(item, turn);
-    instruments.settled(item, ending);
-    return { received: item.received, ending: ending.kind };
-  };
+function settleOne(ended: Ended, context: SettleContext): Observable<Settled> | Settled {
+  const { item, ending } = ended;
+  if (item.kind === 'call') context.turns.leaveDoor(item);
   const terminal = terminalOf(item, ending, context.clock.wall());
-  if (terminal === undefined) return defer(() => of(settled()));
-  return finish(ended, terminal, context).pipe(
-    eachOf((ours) => {
-      if (!ours) return superseded(ended, context);
-      // The next owner of the partition reads the record again and writes what the claim remembers.
-      if (!partitions.holds(item.received.partition)) return defer(() => of(settled()));
-      return sink
-        .append(terminal.record)
-        .pipe(
-          eachOf((ack): Observable<Settled> =>
-            ack.kind === 'written' ? of(settled()) : smaller(ended, ack.limitBytes, context),
-          ),
-        );
-    }),
+  if (terminal === undefined) return settled(ended, context);
+  if (item.kind !== 'call' || item.claim === undefined) return write(ended, terminal, context);
+  return andThen(finish(item, item.claim, ending, terminal, context), (ours) =>
+    ours ? write(ended, terminal, context) : superseded(ended, context),
+  );
+}
+
+function settled({ item, turn, ending }: Ended, { turns, instruments }: SettleContext): Settled {
+  turns.end(item, turn);
+  instruments.settled(item, ending);
+  return { received: item.received, ending: ending.kind };
+}
+
+/** Writes the terminal record. A partition that was lost meanwhile gets it from its next owner, out of the claim. */
+function write(ended: Ended, { record }: Terminal, context: SettleContext): Observable<Settled> | Settled {
+  if (!context.partitions.holds(ended.item.received.partition)) return settled(ended, context);
+  return andThen(context.sink.append(record), (ack) =>
+    ack.kind === 'written' ? settled(ended, context) : smaller(ended, ack.limitBytes, context),
   );
 }
 
 /** Ends the claim with the terminal record. `false`: somebody else has taken the call over, and ends it. */
 function finish(
-  { item, ending }: Ended,
+  job: Job,
+  { fence }: HeldClaim,
+  ending: Ending,
   { json }: Terminal,
   { claims, keeper, ttlMs }: SettleContext,
 ): Observable<boolean> {
-  if (item.kind !== 'call' || item.claim === undefined) return of(true);
-  const { fence } = item.claim;
   return claims
     .finish({
-      claim: { id: item.id, fence },
+      claim: { id: job.id, fence },
       state: ending.kind === 'result' ? 'PROCESSED' : 'DEAD',
       result: json,
       delayMs: 0,
-      ttlMs: item.plan.repeat.kind === 'never' ? ttlMs.unkeyed : ttlMs.keyed,
+      ttlMs: job.plan.repeat.kind === 'never' ? ttlMs.unkeyed : ttlMs.keyed,
     })
     .pipe(
       map((ours) => {
-        keeper.forget(item);
-        item.claim = undefined;
+        keeper.forget(job);
+        job.claim = undefined;
         return ours;
       }),
     );
 }
 
 /** A zombie's answer changes nothing: the record goes back to its lane and gets the answer of the call's new owner. */
-function superseded({ item, turn }: Ended, { turns, clock, instruments }: SettleContext): Observable<never> {
+function superseded({ item, turn }: Ended, { turns, clock, instruments }: SettleContext): undefined {
   if (item.kind === 'call') {
     instruments.superseded(item);
     item.waits('claim', clock.now());
     turns.back(item, turn, clock.now());
   }
-  return EMPTY;
+  return undefined;
 }
 
 /** The answer is larger than its topic takes: the call was made and is not repeated, so what fits is written. */
-function smaller(ended: Ended, limitBytes: number, context: SettleContext): Observable<Settled> {
+function smaller(ended: Ended, limitBytes: number, context: SettleContext): Observable<Settled> | Settled | undefined {
   const { item, turn, ending } = ended;
   const { topic, partition, offset } = item.received.record;
   const at = `${topic}/${partition}/${offset}`;
-  if (ending.kind === 'result' && (ending.result.response?.body ?? ending.result.response?.base64) !== undefined) {
+  const result = resultOf(ending);
+  if (result !== undefined && (result.response?.body ?? result.response?.base64) !== undefined) {
     const message = `the answer of ${item.received.origin} is larger than results takes (${limitBytes} bytes)`;
     context.log.warn({ at, limitBytes }, message);
-    const bare: Ending = { kind: 'result', result: withoutBody(ending.result) };
+    const bare: Ending = { kind: 'result', result: withoutBody(result) };
     return settleOne({ ...ended, ending: bare }, context);
   }
   context.log.error(
@@ -116,5 +117,10 @@ function smaller(ended: Ended, limitBytes: number, context: SettleContext): Obse
   );
   if (item.kind === 'call') context.turns.back(item, turn, context.clock.now() + misfitLookMs);
   else turn.again(context.clock.now() + misfitLookMs);
-  return EMPTY;
+  return undefined;
+}
+
+function resultOf(ending: Ending): Result | undefined {
+  if (ending.kind === 'stored-result') return JSON.parse(ending.json) as Result;
+  return ending.kind === 'result' ? ending.result : undefined;
 }

@@ -17,7 +17,7 @@ describe('inLanes under load', () => {
     const order: number[] = [];
     let depth = 0;
     let deepest = 0;
-    const first$ = new Subject<void>();
+    const first$ = new Subject<undefined>();
     const seen = collect(
       range(0, 20_000).pipe(
         inLanes(options),
