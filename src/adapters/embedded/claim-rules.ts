@@ -17,7 +17,7 @@ export interface ClaimRecord {
 }
 
 /** An owner may vanish so often before its call counts as what kills workers. */
-export const maxTakeovers = 8;
+const maxTakeovers = 8;
 
 /** What a step makes of a record: `next` is to be stored, `undefined` changes nothing. */
 export interface Step<Answer> {

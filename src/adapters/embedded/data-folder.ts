@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { LarkspurError, messageOf } from '../../model/errors.ts';
 
 /** Layout of the data folder. Grows when an older Larkspur could not read what a newer one wrote. */
-export const dataFormat = 1;
+const dataFormat = 1;
 
 /** What a data folder says about itself. */
 export interface DataFolder {

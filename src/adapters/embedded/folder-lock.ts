@@ -17,7 +17,7 @@ interface Owner {
 
 const ownerKey = Buffer.from('owner');
 /** An owner that another host or container wrote counts as alive for so long after its last sign of life. */
-export const foreignOwnerMs = 15_000;
+const foreignOwnerMs = 15_000;
 
 /**
  * Takes the folder for this process or throws `data_folder_locked` naming who has it. The owner stands inside the
@@ -41,14 +41,14 @@ export function takeFolder(env: RootDatabase<Buffer, Buffer>, path: string): voi
   });
 }
 
-/** Shows a sign of life; inside a transaction of the holder. */
+/** Shows a sign of life. An asynchronous write, which LMDB flushes to disk in a thread, and all before it with it. */
 export function renewFolder(env: RootDatabase<Buffer, Buffer>): Promise<boolean> {
   return env.put(ownerKey, ownRecord());
 }
 
-/** Gives the folder back. */
-export function leaveFolder(env: RootDatabase<Buffer, Buffer>): void {
-  env.removeSync(ownerKey);
+/** Gives the folder back; flushed to disk like {@link renewFolder}. */
+export function leaveFolder(env: RootDatabase<Buffer, Buffer>): Promise<boolean> {
+  return env.remove(ownerKey);
 }
 
 function ownRecord(): Buffer {

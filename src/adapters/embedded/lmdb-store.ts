@@ -14,6 +14,8 @@ import type { BlobLog, Codec, Store, Table } from './store.ts';
 // Committed without waiting for the disk: the page cache survives the end of the process, however violent.
 const commitWithoutSync: TransactionFlags = TransactionFlags.SYNCHRONOUS_COMMIT | TransactionFlags.NO_SYNC_FLUSH;
 const syncEveryMs = 1000;
+// Without writes only the sign of life is due, well inside the time after which a foreign owner counts as dead.
+const quietTicks = 5;
 
 type Bytes = Database<Buffer, Buffer>;
 
@@ -26,7 +28,10 @@ export class LmdbStore implements Store {
   readonly #env: RootDatabase<Buffer, Buffer>;
   readonly #blobs: Bytes;
   readonly #commit: GroupCommit;
-  readonly #cancelSync: () => void;
+  #cancelSync: () => void = () => undefined;
+  #closed = false;
+  #unsynced = false;
+  #ticksSinceSync = 0;
 
   /** Opens a data folder and locks it for this process. Throws `data_folder_locked`, `_unusable` or `_version`. */
   static open(path: string, timers: Timers, logger: Logger): LmdbStore {
@@ -56,11 +61,12 @@ export class LmdbStore implements Store {
         this.#env.transactionSync(() => {
           for (const write of writes) write();
         }, commitWithoutSync);
+        this.#unsynced = true;
       },
       timers,
       logger,
     );
-    this.#cancelSync = this.#syncRegularly(timers, logger);
+    this.#armSync(timers, logger);
   }
 
   table<V>(name: string, codec: Codec<V>): Table<V> {
@@ -80,37 +86,41 @@ export class LmdbStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     this.#cancelSync();
-    this.#commit.close();
-    leaveFolder(this.#env);
-    await this.#env.flushed;
-    await this.#env.close();
-  }
-
-  #syncRegularly(timers: Timers, logger: Logger): () => void {
-    let cancel = (): void => undefined;
-    const arm = (): void => {
-      cancel = timers.after(syncEveryMs, () => {
-        this.#sync()
-          .catch((error: unknown) =>
-            logger.warn({ error: messageOf(error) }, 'data folder could not be flushed to disk'),
-          )
-          .finally(arm);
-      });
-    };
-    arm();
-    return () => cancel();
-  }
-
-  /** The sign of life is an asynchronous write, which LMDB flushes in a thread, and everything before it with it. */
-  async #sync(): Promise<void> {
     try {
-      await renewFolder(this.#env);
-    } catch (error) {
-      // The driver hangs a second rejected promise on its error; left alone it would end the process.
-      if (error instanceof Error && 'commitError' in error) await Promise.allSettled([error.commitError]);
-      throw error;
+      this.#commit.close();
+      await flushed(leaveFolder(this.#env));
+    } finally {
+      await this.#env.close();
     }
+  }
+
+  #armSync(timers: Timers, logger: Logger): void {
+    if (this.#closed) return;
+    this.#cancelSync = timers.after(syncEveryMs, () => {
+      this.#sync()
+        .catch((error: unknown) => logger.warn({ error: messageOf(error) }, 'data folder could not be flushed to disk'))
+        .finally(() => this.#armSync(timers, logger));
+    });
+  }
+
+  async #sync(): Promise<void> {
+    if (!this.#unsynced && ++this.#ticksSinceSync < quietTicks) return;
+    this.#unsynced = false;
+    this.#ticksSinceSync = 0;
+    await flushed(renewFolder(this.#env));
+  }
+}
+
+/** Waits for an asynchronous write of LMDB. */
+async function flushed(write: Promise<boolean>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    // The driver hangs a second rejected promise on its error; left alone it would end the process.
+    if (error instanceof Error && 'commitError' in error) await Promise.allSettled([error.commitError]);
+    throw error;
   }
 }
 

@@ -9,7 +9,7 @@ export interface GuardOptions {
 }
 
 /** Defaults of {@link GuardOptions}. */
-export const guardDefaults: GuardOptions = { errorsInARow: 3, degradedMs: 2000 };
+const guardDefaults: GuardOptions = { errorsInARow: 3, degradedMs: 2000 };
 
 /**
  * Keeps a slow or absent Redis from costing every call its timeout: after some errors in a row all fail at once for a
