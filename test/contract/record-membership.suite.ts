@@ -1,6 +1,6 @@
+import { lastValueFrom } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
-import { only } from '../support/only.ts';
 import { SourceReader } from '../support/source-reader.ts';
 
 import { commit, named, type SourceHarness, SourceStage, texts } from './source-stage.ts';
@@ -49,10 +49,10 @@ export function recordMembershipSuite(name: string, open: () => Promise<SourceHa
       const old = first.reader.partition();
       await first.leave();
       const commits = [{ partition: old, offset: 5, metadata: '' }];
-      await only(first.reader.source.commit(commits));
+      await lastValueFrom(first.reader.source.commit(commits), { defaultValue: undefined });
       const second = stage.join(group, [topic]);
       await second.reader.until(() => second.reader.records.length === 3);
-      await only(second.reader.source.commit(commits));
+      await lastValueFrom(second.reader.source.commit(commits), { defaultValue: undefined });
       await second.leave();
       const third = stage.join(group, [topic]);
       await third.reader.until(() => third.reader.records.length === 3);

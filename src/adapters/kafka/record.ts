@@ -2,6 +2,8 @@ import type { IHeaders, KafkaMessage } from 'kafkajs';
 
 import type { InRecord, OutRecord, RecordHeaders } from '../../model/record.ts';
 
+import { takesHeaderLists } from './patches.ts';
+
 const noHeaders: RecordHeaders = [];
 
 /** One message of the driver as a record. All bytes are copied: a slice would hold the whole fetch response in memory. */
@@ -35,8 +37,9 @@ function copyOf(value: unknown): Buffer {
   return Buffer.isBuffer(value) ? Buffer.from(value) : Buffer.alloc(0);
 }
 
-/** The driver's form of headers; a repeated name becomes a list. */
+/** Headers for the driver's producer: the list as it is where `patches.ts` has mended it, else its own object of names. */
 export function outHeadersOf(headers: RecordHeaders): IHeaders {
+  if (takesHeaderLists()) return headers as unknown as IHeaders;
   // Without a prototype, so that no name of a header can mean anything.
   const out = Object.create(null) as Record<string, Buffer | Buffer[]>;
   for (const [name, value] of headers) {

@@ -12,6 +12,7 @@ interface Encoded {
 interface Decoded {
   readonly offset: string;
   readonly timestamp: string;
+  readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: unknown;
 }
@@ -60,6 +61,21 @@ describe('patchKafkajs', () => {
         return [name, Buffer.from(value)];
       }),
     );
+  });
+
+  it('writes headers given as a list in their order, and numbers of any size', async () => {
+    const headers = [
+      ['a', Buffer.from('1')],
+      ['é', Buffer.alloc(300)],
+      ['a', null],
+    ];
+    const fields = { key: Buffer.alloc(0), value: Buffer.alloc(20_000, 7), headers };
+    const records = [0, -5, 70_000, 3 * 2 ** 33].map((timestampDelta, offsetDelta) =>
+      record({ ...fields, timestampDelta, offsetDelta }),
+    );
+    const decoded = await read(await bytesOf(records));
+    expect(decoded.map(({ timestamp }) => Number(timestamp))).toEqual([1_000, 995, 71_000, 1_000 + 3 * 2 ** 33]);
+    for (const one of decoded) expect(one).toMatchObject({ key: fields.key, value: fields.value, headers });
   });
 
   it('leaves out the last batch when it was cut', async () => {
