@@ -1,4 +1,4 @@
-import { forkJoin, map, type Observable, Subject } from 'rxjs';
+import { defaultIfEmpty, forkJoin, map, type Observable, Subject } from 'rxjs';
 
 import { sizeOf } from '../model/record.ts';
 import { Demand } from '../operators/demand.ts';
@@ -149,7 +149,9 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
       return turns.idle();
     },
     finish() {
-      return forkJoin([keeper.giveBack(), source.commit(partitions.commits())]).pipe(map(() => undefined));
+      // A commit that is not stored completes empty, and must not end the other step with it.
+      const committed$ = source.commit(partitions.commits()).pipe(defaultIfEmpty(undefined));
+      return forkJoin([keeper.giveBack(), committed$]).pipe(map(() => undefined));
     },
   };
   return house;

@@ -48,7 +48,8 @@ export interface RecordSource {
   resume(partition: AssignedPartition): void;
   /**
    * Stores progress. Commits of partitions that are no longer ours are dropped silently. Emits once and completes when
-   * stored; a passing failure is logged and counted, the caller commits again later with newer offsets.
+   * stored; completes without a value when it was not (a rebalance, a passing failure, which is logged and counted): then
+   * the caller must commit the same or newer offsets again, for nobody else does.
    */
   commit(commits: readonly Commit[]): Observable<void>;
   /** Whether partitions are assigned and data was fetched lately. */

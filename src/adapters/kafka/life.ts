@@ -76,6 +76,8 @@ export class Life {
   #lastSignalMs: number;
   #lastFetchMs: number | undefined;
   #stopWatching: () => void = () => undefined;
+  /** What ends the wait of commits on their way. */
+  readonly #committing = new Set<() => void>();
 
   constructor(parts: LifeParts) {
     this.#parts = parts;
@@ -126,6 +128,7 @@ export class Life {
     if (this.#over) return;
     this.#over = true;
     this.#stopWatching();
+    for (const giveUp of this.#committing) giveUp();
     this.#settle(reason);
   }
 
@@ -149,12 +152,20 @@ export class Life {
     this.#quietly(() => this.#consumer.seek({ topic, partition, offset: String(offset) }));
   }
 
-  /** Stores offsets. Rejects with the driver's error; resolves without effect once this life is over. */
+  /** Stores offsets; `false`: this life is over, and nothing may have been stored. Rejects with the driver's error. */
   async commit(
     offsets: { topic: string; partition: number; offset: string; metadata: string | null }[],
-  ): Promise<void> {
-    if (this.#over) return;
-    await Promise.race([this.#consumer.commitOffsets(offsets), this.ended]);
+  ): Promise<boolean> {
+    if (this.#over) return false;
+    // No race with `ended`: each would leave a handler on a promise that stays open for months.
+    return new Promise((resolve, reject) => {
+      const giveUp = () => resolve(false);
+      this.#committing.add(giveUp);
+      this.#consumer
+        .commitOffsets(offsets)
+        .then(() => resolve(true), reject)
+        .finally(() => this.#committing.delete(giveUp));
+    });
   }
 
   /** Milliseconds since the last fetch, `undefined` before the first. */

@@ -88,11 +88,11 @@ export class Membership {
     this.#life.resume(this.#fullName(partition.topic), partition.partition);
   }
 
-  /** Stores what is still ours; resolves with whether there was anything. Rejects with the driver's error. */
+  /** Stores what is still ours; resolves with whether something was stored. Rejects with the driver's error. */
   async commit(commits: readonly Commit[]): Promise<boolean> {
     const ours = commits.filter(({ partition }) => this.#table.current(partition) !== undefined);
     if (ours.length === 0) return false;
-    await this.#life.commit(
+    return this.#life.commit(
       ours.map(({ partition, offset, metadata }) => ({
         topic: this.#fullName(partition.topic),
         partition: partition.partition,
@@ -101,7 +101,6 @@ export class Membership {
         metadata: metadata === '' || metadata.length > longestMetadata ? null : metadata,
       })),
     );
-    return true;
   }
 
   /** From now on nothing is delivered; commits still count. */

@@ -1,5 +1,5 @@
 import type { Admin, Kafka } from 'kafkajs';
-import { Observable, type Subscriber } from 'rxjs';
+import { filter, map, Observable, type Subscriber } from 'rxjs';
 
 import { LarkspurError, messageOf } from '../../model/errors.ts';
 import { fromAbortable } from '../../operators/interop/from-abortable.ts';
@@ -76,7 +76,7 @@ class GroupMember implements KafkaSource {
   #running: Promise<void> | undefined;
   #clusterId: string | undefined;
   #membership: Membership | undefined;
-  #committing: Promise<void> = Promise.resolve();
+  #committing: Promise<unknown> = Promise.resolve();
 
   constructor(options: KafkaSourceOptions) {
     this.#options = options;
@@ -117,7 +117,14 @@ class GroupMember implements KafkaSource {
 
   commit(commits: readonly Commit[]): Observable<void> {
     // One at a time: of two on their way the older one could be stored last.
-    return fromAbortable(() => (this.#committing = this.#committing.then(() => this.#commit(commits))));
+    return fromAbortable(() => {
+      const stored = this.#committing.then(() => this.#commit(commits));
+      this.#committing = stored;
+      return stored;
+    }).pipe(
+      filter((stored) => stored),
+      map(() => undefined),
+    );
   }
 
   ready(): boolean {
@@ -193,15 +200,18 @@ class GroupMember implements KafkaSource {
     });
   }
 
-  /** Stores what is still ours. A failure is logged and counted: newer offsets follow. */
-  async #commit(commits: readonly Commit[]): Promise<void> {
+  /** Stores what is still ours; resolves with whether that is done. A failure is logged and counted. */
+  async #commit(commits: readonly Commit[]): Promise<boolean> {
     const { group, logger } = this.#options;
     try {
-      if (await this.#membership?.commit(commits)) this.#commits.add({ group, outcome: 'stored' });
+      const stored = await this.#membership?.commit(commits);
+      if (stored === true) this.#commits.add({ group, outcome: 'stored' });
+      return stored ?? false;
     } catch (error) {
       const superseded = troubleOf(error) === 'rebalance';
       this.#commits.add({ group, outcome: superseded ? 'superseded' : 'failed' });
       if (!superseded) logger.warn({ group, type: typeOf(error), error: messageOf(error) }, 'a commit was not stored');
+      return false;
     }
   }
 }

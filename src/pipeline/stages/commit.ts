@@ -17,7 +17,8 @@ export interface CommitContext {
 
 /**
  * Counts settled records as done and commits each partition up to its first unfinished record: on a timer, after many
- * completions, and when the stream ends. One commit is out at a time. Unsubscribing stops the timer; what was not
+ * completions, and when the stream ends. One commit is out at a time; one that was not stored goes again with the next, also
+ * when no further record ends. Unsubscribing stops the timer; what was not
  * committed by then is delivered again.
  */
 export function commit(context: CommitContext): OperatorFunction<Settled, Settled> {
@@ -37,14 +38,20 @@ export function commit(context: CommitContext): OperatorFunction<Settled, Settle
           return;
         }
         committing = true;
+        let stored = false;
         out.add(
           source.commit(commits).subscribe({
-            next: () => partitions.committed(commits),
+            next: () => {
+              stored = true;
+              partitions.committed(commits);
+            },
             error: (error: unknown) => subscriber.error(error),
             complete: () => {
               committing = false;
+              if (!completed) return;
               // What was settled meanwhile goes now, when nobody will come after it.
-              if (completed) commitNow();
+              if (stored) commitNow();
+              else subscriber.complete();
             },
           }),
         );
