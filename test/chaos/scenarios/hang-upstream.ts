@@ -1,6 +1,7 @@
 import { atLeast, atMost, reportOf } from '../report.ts';
 import type { Scenario, Settings } from '../scenario.ts';
 import { Calls } from '../world/calls.ts';
+import type { Position } from '../world/group.ts';
 import { MemorySamples } from '../world/memory.ts';
 import type { Outcomes } from '../world/outcomes.ts';
 import { readOutcomes } from '../world/outcomes.ts';
@@ -36,12 +37,13 @@ export const hangUpstream: Scenario = async (settings) => {
     const target = Math.min(records, hang.effects + doneAfter);
     tell(`calls flow again; waiting for ${target}`);
     await reached(target);
+    const [cpuSeconds = 0] = await worker.metric('process_cpu_seconds_total');
     const exitCode = await worker.drain();
     memory.stop();
     const [outcomes, ledger, committed] = await Promise.all([
       readOutcomes(world.kafka, world.prefix, calls),
       world.sandbox.verdict(records),
-      world.group.committed(),
+      world.group.positions(),
     ]);
     const { max, ...rest } = memory.summary;
     const errors = world.errors();
@@ -63,11 +65,13 @@ export const hangUpstream: Scenario = async (settings) => {
       records,
       hangSeconds,
       rssMb: { ...rest, max },
+      cpuSeconds: Math.round(cpuSeconds * 10) / 10,
       effects: ledger.effects,
       effectsInHang: hang.effects - before,
       outcomes: outcomes.byKind,
       repeatedRecords: outcomes.repeatedRecords,
-      committed: committed.reduce((total, one) => total + one, 0),
+      committed: committed.reduce((total, { offset }) => total + offset, 0),
+      doneAboveCommitted: committed.reduce((total, { doneAbove }) => total + doneAbove.length, 0),
       msToRecover: recoveredMs,
       errorLines: errors.length,
       ...(errors.length > 0 ? { errors: errors.slice(0, 5) } : {}),
@@ -97,11 +101,12 @@ async function watchHang(
   return { paused, effects: await world.sandbox.effects() };
 }
 
-/** Records before the committed offsets that have no terminal record. */
-function uncovered(calls: Calls, committed: readonly number[], outcomes: Outcomes): number {
+/** Records that the group counts as done and that have no terminal record. */
+function uncovered(calls: Calls, committed: readonly Position[], outcomes: Outcomes): number {
   let without = 0;
-  for (const [partition, offset] of committed.entries()) {
+  for (const [partition, { offset, doneAbove }] of committed.entries()) {
     for (let at = 0; at < offset; at++) if (!outcomes.has(calls.idAt(partition, at))) without++;
+    for (const at of doneAbove) if (!outcomes.has(calls.idAt(partition, at))) without++;
   }
   return without;
 }

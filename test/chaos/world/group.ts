@@ -1,5 +1,13 @@
 import type { Admin, Kafka } from 'kafkajs';
 
+/** What a commit of one partition says is done. */
+export interface Position {
+  /** All before it. */
+  readonly offset: number;
+  /** Single offsets above it, from the commit's metadata. */
+  readonly doneAbove: readonly number[];
+}
+
 /** Where the workers' group stands in `calls`. */
 export class Group {
   readonly #admin: Admin;
@@ -20,12 +28,20 @@ export class Group {
     await this.#admin.disconnect();
   }
 
+  /** Commits per partition. */
+  async positions(): Promise<Position[]> {
+    const [topic] = await this.#admin.fetchOffsets({ groupId: this.#group, topics: [this.#topic] });
+    const positions: Position[] = [];
+    for (const { partition, offset, metadata } of topic?.partitions ?? []) {
+      const committed = Math.max(0, Number(offset));
+      positions[partition] = { offset: committed, doneAbove: doneAbove(committed, metadata ?? '') };
+    }
+    return positions;
+  }
+
   /** Committed offset per partition, 0 for none. */
   async committed(): Promise<number[]> {
-    const [topic] = await this.#admin.fetchOffsets({ groupId: this.#group, topics: [this.#topic] });
-    const offsets: number[] = [];
-    for (const { partition, offset } of topic?.partitions ?? []) offsets[partition] = Math.max(0, Number(offset));
-    return offsets;
+    return (await this.positions()).map(({ offset }) => offset);
   }
 
   /** Records that no commit covers, per partition. */
@@ -38,3 +54,12 @@ export class Group {
 }
 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+
+/** Reads `d1:<watermark>:<base64 bitmap>`. */
+function doneAbove(committed: number, metadata: string): number[] {
+  const [, watermark, bitmap] = /^d1:(\d+):(.*)$/.exec(metadata) ?? [];
+  if (bitmap === undefined || Number(watermark) !== committed) return [];
+  return [...Buffer.from(bitmap, 'base64')].flatMap((bits, byte) =>
+    [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (bits >> bit) & 1).map((bit) => committed + byte * 8 + bit),
+  );
+}
