@@ -27,6 +27,7 @@ export class Worker {
   #cancelRenewal = (): void => undefined;
   #phase: Phase = 'created';
   #settled = 0;
+  #stopping: Promise<Stopped> | undefined;
 
   constructor(house: House, options: WorkerOptions) {
     this.#house = house;
@@ -64,7 +65,12 @@ export class Worker {
    * Stops: nothing new begins, what is under way gets `drainMs` to end, then is aborted; claims of waiting calls are
    * given back, what is done is committed, the group is left. Never rejects; a second call joins the first.
    */
-  async stop(): Promise<Stopped> {
+  stop(): Promise<Stopped> {
+    this.#stopping ??= this.#stopInOrder();
+    return this.#stopping;
+  }
+
+  async #stopInOrder(): Promise<Stopped> {
     const { timers, log, sink } = this.#house;
     if (this.#phase === 'running') this.#phase = 'draining';
     let cancelLimit = (): void => undefined;
@@ -75,7 +81,10 @@ export class Worker {
       Promise.race([steps.then(() => 'drained' as const), limit]);
     let outcome: Stopped = 'aborted';
     try {
-      outcome = await within(firstValueFrom(this.#house.drain(), { defaultValue: undefined }));
+      // After an error nothing that is under way can end any more, so nobody waits for it.
+      if (this.#phase !== 'failed') {
+        outcome = await within(firstValueFrom(this.#house.drain(), { defaultValue: undefined }));
+      }
       await within(firstValueFrom(sink.flush(), { defaultValue: undefined }));
       await within(firstValueFrom(this.#house.finish(), { defaultValue: undefined }));
     } catch (error) {

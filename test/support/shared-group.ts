@@ -94,6 +94,11 @@ export class Member implements RecordSource {
     this.#subscriber?.next({ kind: 'lost', partition: reading.assigned });
   }
 
+  /** Ends the member's stream with an error, as a source does for what a person must mend. */
+  fail(error: unknown): void {
+    this.#subscriber?.error(error);
+  }
+
   pause(partition: AssignedPartition): void {
     const reading = this.#current(partition);
     if (reading !== undefined) reading.paused = true;
