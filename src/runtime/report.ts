@@ -10,7 +10,7 @@ export interface Bar {
 }
 
 /** The machine that a report was made on. */
-export interface Machine {
+interface Machine {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryMiB: number;
@@ -61,7 +61,7 @@ export function machine(): Machine {
 }
 
 /** The bars as lines for people, the verdict last. */
-export function reportLines({ scenario, pass, bars }: Report): string[] {
+function reportLines({ scenario, pass, bars }: Report): string[] {
   const longest = Math.max(...bars.map(({ name }) => name.length), 0);
   const lines = bars.map(({ name, value, atLeast: least, atMost: most, pass: holds }) => {
     const bound = most === undefined ? `at least ${least ?? '?'}` : `at most ${most}`;

@@ -24,6 +24,9 @@ export type Figures = {
   readonly refusals: number;
   /** Repeats that the platform answered with the first effect instead of acting again. */
   readonly replays: number;
+  /** Calls that should have changed something, by their results. */
+  readonly writes: number;
+  /** Changes in the sandbox's ledger; more than `writes` if the folder held calls of an earlier run. */
   readonly effects: number;
   readonly callMs: Quantiles;
   readonly attemptMs: Quantiles;
@@ -34,7 +37,13 @@ export type Figures = {
 
 /** Gathers the figures of a run that has ended. */
 export function figuresOf(
-  run: { readonly calls: number; readonly keys: number; readonly seed: number; readonly durationMs: number },
+  run: {
+    readonly calls: number;
+    readonly keys: number;
+    readonly writes: number;
+    readonly seed: number;
+    readonly durationMs: number;
+  },
   terminals: readonly Terminal[],
   tally: Tally,
   sandbox: Sandbox,

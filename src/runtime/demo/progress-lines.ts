@@ -86,7 +86,7 @@ export function plainLine(progress: Progress, track: RateTrack): string {
 }
 
 /** A label and what belongs to it. */
-export function line(label: string, text: string): string {
+function line(label: string, text: string): string {
   return `${label.padEnd(labelWidth)}${text}`;
 }
 

@@ -24,7 +24,7 @@ export interface Progress {
 }
 
 /** What a chat waits for. */
-export type Waiting = 'quota' | 'retry' | 'breaker' | 'slot';
+type Waiting = 'quota' | 'retry' | 'breaker' | 'slot';
 
 // The first word of a waiting room's name says what its lanes wait for.
 const roomKinds: Readonly<Record<string, Waiting>> = { limit: 'quota', breaker: 'breaker' };

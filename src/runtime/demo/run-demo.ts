@@ -56,8 +56,8 @@ export type DemoEnd =
   | { readonly kind: 'judged'; readonly report: Report; readonly figures: Figures }
   | { readonly kind: 'stopped'; readonly ended: number };
 
-// Longer than the first hold of a call that failed four times in a row.
-const stalledMs = 30_000;
+// Longer than the second hold of a call that fails again and again.
+const stalledMs = 75_000;
 const lookEveryMs = 120;
 const producedAtOnce = 500;
 
@@ -122,8 +122,15 @@ async function perform(
 
     const mine = new Set(calls.map(({ id }) => id));
     const terminals = (await readTerminals(stores)).filter(({ id }) => mine.has(id));
-    const ledger = sandbox.verdict({ calls: effectsOwed(calls, terminals) });
-    const figures = figuresOf({ calls: count, keys: chats.length, seed, durationMs }, terminals, tally, sandbox);
+    const owed = effectsOwed(calls, terminals);
+    const ledger = sandbox.verdict({ calls: owed });
+    const writes = [...owed.values()].reduce((sum, due) => sum + due, 0);
+    const figures = figuresOf(
+      { calls: count, keys: chats.length, writes, seed, durationMs },
+      terminals,
+      tally,
+      sandbox,
+    );
     return { kind: 'judged', report: reportOf('demo', barsOf(judge(calls, terminals, ledger)), figures), figures };
   } finally {
     await worker?.stop();

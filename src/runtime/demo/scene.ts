@@ -10,7 +10,7 @@ import { withSandbox } from '../with-sandbox.ts';
 import type { Chat } from './calls.ts';
 
 /** What goes wrong in the demo, on purpose. A hang and a reset come after the effect: the hard ones. */
-export const faultMix: readonly FaultRule[] = [
+const faultMix: readonly FaultRule[] = [
   { kind: '503', rate: 0.05 },
   { kind: '429', rate: 0.05, resetSeconds: 1 },
   { kind: 'hang', rate: 0.01, delayMs: 30_000 },

@@ -25,14 +25,14 @@ export function summaryLines(figures: Figures): string[] {
       'quota',
       `${quota.perChat} of 5 a second to one chat, ${quota.perApi} of 50 to one API; overrun ${quota.overrun} times`,
     ],
-    ['faults met', faults.join(', ')],
+    ['faults met', faults.join(', ') || 'none'],
     ['duration', `${duration(durationMs)}, ${callsPerSecond} calls a second`],
   ];
   return rows.map(([label, text]) => `${label.padEnd(labelWidth)}${text}`);
 }
 
 /** What the ledger and the topics say, for people. */
-export function verdictLines({ pass, bars }: Report, { calls, effects }: Figures): string[] {
+export function verdictLines({ pass, bars }: Report, { calls, writes, effects }: Figures): string[] {
   const words: Readonly<Record<string, string>> = {
     lost: 'lost',
     twice: 'done twice',
@@ -43,7 +43,7 @@ export function verdictLines({ pass, bars }: Report, { calls, effects }: Figures
     '',
     ...(pass
       ? [
-          `PASS: ${number(calls)} calls, one terminal record each; their ${number(effects)} writes stand in the`,
+          `PASS: ${number(calls)} calls, one terminal record each; their ${number(writes)} writes stand in the`,
           "sandbox's own ledger once each, in order",
         ]
       : [`FAIL: what was asked, the topics and the sandbox's ledger (${number(effects)} effects) do not agree`]),
