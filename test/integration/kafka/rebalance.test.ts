@@ -1,3 +1,4 @@
+import { lastValueFrom, toArray } from 'rxjs';
 import { expect, it } from 'vitest';
 
 import { only } from '../../support/only.ts';
@@ -107,6 +108,21 @@ describeWithKafka('a rebalance', (brokers) => {
     expect(first.valuesOf(moved).length).toBeGreaterThan(0);
     first.unsubscribe();
     second.unsubscribe();
+    await kafka.close();
+  });
+
+  it('says by its silence that a commit was not stored', async () => {
+    const kafka = new KafkaHarness(brokers);
+    const topic = await kafka.topic(1);
+    await kafka.write(topic, numbered(0, 5));
+    const source = kafka.member(kafka.unique('group'), [topic]);
+    const reader = new SourceReader(source);
+    await reader.until(() => reader.records.length === 5);
+    const commits = [{ partition: reader.partition(), offset: 5, metadata: '' }];
+    const whileOurs = await lastValueFrom(source.commit(commits).pipe(toArray()));
+    await source.close();
+    const afterwards = await lastValueFrom(source.commit(commits).pipe(toArray()));
+    expect([whileOurs.length, afterwards.length]).toEqual([1, 0]);
     await kafka.close();
   });
 
