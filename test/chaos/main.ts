@@ -1,7 +1,8 @@
 // Faults on purpose, against real services: npm run chaos -- kill|hang|drain|redis|broker|all [--json]
 import { parseArgs } from 'node:util';
 
-import { asText } from './report.ts';
+import { printReport } from '../../src/runtime/report.ts';
+
 import type { Scenario } from './scenario.ts';
 import { drainWorker } from './scenarios/drain-worker.ts';
 import { hangUpstream } from './scenarios/hang-upstream.ts';
@@ -58,6 +59,9 @@ for (const one of chosen) {
   const report = await scenarios[one]?.({ calls, keys, records, hangSeconds, services, tell });
   if (report === undefined) continue;
   passed &&= report.pass;
-  process.stdout.write(`${values.json ? JSON.stringify(report) : asText(report)}\n`);
+  const print = (line: string): boolean => process.stdout.write(`${line}\n`);
+  if (!values.json)
+    for (const [figure, value] of Object.entries(report.figures)) print(`    ${figure} ${JSON.stringify(value)}`);
+  printReport(report, values.json, print);
 }
 process.exit(passed ? 0 : 1);

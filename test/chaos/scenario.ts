@@ -1,4 +1,5 @@
-import type { Report } from './report.ts';
+import type { Report } from '../../src/runtime/report.ts';
+
 import type { GivenServices } from './world/world.ts';
 
 /** What a run is asked for. */

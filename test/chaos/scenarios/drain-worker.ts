@@ -1,4 +1,4 @@
-import { atLeast, atMost, reportOf } from '../report.ts';
+import { atLeast, atMost, reportOf } from '../../../src/runtime/report.ts';
 import type { Scenario } from '../scenario.ts';
 import { Calls } from '../world/calls.ts';
 import { takeOverMs } from '../world/take-over.ts';

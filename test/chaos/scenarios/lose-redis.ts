@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { atLeast, reportOf } from '../report.ts';
+import { atLeast, reportOf } from '../../../src/runtime/report.ts';
 import type { Scenario } from '../scenario.ts';
 import { Calls } from '../world/calls.ts';
 import { until } from '../world/until.ts';

@@ -1,4 +1,4 @@
-import { atMost, type Bar } from '../report.ts';
+import { atMost, type Bar } from '../../../src/runtime/report.ts';
 
 import type { Calls } from './calls.ts';
 import { sum } from './group.ts';
