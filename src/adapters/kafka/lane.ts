@@ -4,6 +4,8 @@ import type { Timers } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Ack } from '../../ports/record-sink.ts';
 
+import type { SendGate } from './send-gate.ts';
+
 /** A record on its way, and who waits for it. */
 export interface Outgoing {
   readonly message: Message;
@@ -20,6 +22,8 @@ export interface LaneWorld {
   /** What the topic takes, in bytes. */
   readonly limitBytes: () => Promise<number>;
   readonly onFailure: (error: unknown, waitMs: number) => void;
+  /** Bounds the sends under way over all lanes. */
+  readonly gate: SendGate;
   readonly timers: Timers;
   readonly random: Random;
 }
@@ -65,10 +69,12 @@ export class Lane {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0 && !this.#closed) {
+      const leave = await this.#world.gate.enter();
+      // Counted only now: what queued at the gate goes along.
       const count = this.#fitting();
       const batch = this.#queue.slice(0, count);
       try {
-        const base = await this.#world.send(batch.map(({ message }) => message));
+        const base = await this.#world.send(batch.map(({ message }) => message)).finally(leave);
         this.#failures = 0;
         this.#most = Math.min(mostRecords, this.#most * 2);
         this.#settle(batch, (index) => ({ kind: 'written', partition: this.#partition, offset: base + index }));

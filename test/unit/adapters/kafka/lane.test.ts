@@ -2,6 +2,7 @@ import type { Message } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
 
 import { Lane } from '../../../../src/adapters/kafka/lane.ts';
+import { SendGate } from '../../../../src/adapters/kafka/send-gate.ts';
 import type { Ack } from '../../../../src/ports/record-sink.ts';
 import { VirtualTime } from '../../../support/virtual-time.ts';
 
@@ -31,6 +32,7 @@ function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: s
   const waits: number[] = [];
   const lane = new Lane(3, {
     send,
+    gate: new SendGate(1, time),
     isTooLarge: (error) => error instanceof TooLarge,
     limitBytes: () => Promise.resolve(1_000),
     onFailure: (_, waitMs) => waits.push(waitMs),
