@@ -1,6 +1,5 @@
 import { defaultIfEmpty, forkJoin, map, type Observable, Subject } from 'rxjs';
 
-import { sizeOf } from '../model/record.ts';
 import { Demand } from '../operators/demand.ts';
 import { eachOf } from '../operators/lanes/each-of.ts';
 import { FairLanes } from '../operators/lanes/fair-lanes.ts';
@@ -103,7 +102,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     capacity: options.ringCapacity,
     watermarks: options.watermarks,
     totalHighBytes: options.totalHighBytes,
-    sizeOf: (item) => sizeOf(item.received.record),
+    sizeOf: (item) => item.received.bytes,
     pause: (partition) => source.pause(partition),
     resume: (partition) => source.resume(partition),
   });

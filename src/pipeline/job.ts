@@ -18,6 +18,8 @@ export interface Received {
   readonly record: InRecord;
   readonly origin: string;
   readonly readAtMs: number;
+  /** What the record holds in a buffer. */
+  readonly bytes: number;
 }
 
 /** How a record ends. */

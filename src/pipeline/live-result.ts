@@ -2,30 +2,31 @@ import type { Result } from '../model/result.ts';
 
 import type { Answer, Job, Judged } from './job.ts';
 
+type Response = NonNullable<Result['response']>;
+
 /** The result of a call that its upstream answered. */
 export function liveResult({ job, verdict, answer }: Judged, nowMs: number): Result {
-  return {
-    ...frameOf(job, nowMs),
-    status: 'ok',
-    source: 'live',
-    ...(answer === undefined
-      ? {}
-      : {
-          response: {
-            ...responseOf(answer),
-            ...(verdict.code === undefined ? {} : { code: verdict.code }),
-            ...(verdict.logId === undefined ? {} : { logId: verdict.logId }),
-          },
-        }),
-  };
+  if (answer === undefined) return resultOf(job, nowMs, 'ok', 'live', undefined);
+  const response = responseOf(answer);
+  if (verdict.code !== undefined) response.code = verdict.code;
+  if (verdict.logId !== undefined) response.logId = verdict.logId;
+  return resultOf(job, nowMs, 'ok', 'live', response);
 }
 
-/** What every result of a call holds, whatever its answer. */
-export function frameOf(job: Job, nowMs: number) {
+/** A result of a call, whatever its answer. */
+export function resultOf(
+  job: Job,
+  nowMs: number,
+  status: 'ok' | 'fallback',
+  source: Result['source'],
+  response: Response | undefined,
+): Result {
   const { received, call } = job;
-  return {
+  const result: Result = {
     id: job.id,
     origin: received.origin,
+    status,
+    source,
     upstream: job.destination.name,
     attempts: job.attempts,
     timing: {
@@ -34,22 +35,28 @@ export function frameOf(job: Job, nowMs: number) {
       inFlightMs: tenths(job.inFlightMs),
       totalMs: tenths(nowMs - received.readAtMs),
     },
-    ...(call.context === undefined ? {} : { context: call.context }),
   };
+  if (response !== undefined) result.response = response;
+  if (call.context !== undefined) result.context = call.context;
+  return result;
 }
 
 /** The bytes of an answer as a result carries them: JSON where it is JSON, else text, else base64. */
-export function responseOf({ status, contentType, body }: Answer): NonNullable<Result['response']> {
-  const frame = { status, ...(contentType === undefined ? {} : { contentType }) };
-  if (body.length === 0) return frame;
+export function responseOf({ status, contentType, body }: Answer): Response {
+  const response: Response = contentType === undefined ? { status } : { status, contentType };
+  if (body.length === 0) return response;
   const text = body.toString('utf8');
   // U+FFFD stands where the bytes were no UTF-8: then the text is not the answer.
-  if (text.includes('\ufffd')) return { ...frame, base64: body.toString('base64') };
-  try {
-    return { ...frame, body: JSON.parse(text) as unknown };
-  } catch {
-    return { ...frame, body: text };
+  if (text.includes('\ufffd')) {
+    response.base64 = body.toString('base64');
+    return response;
   }
+  try {
+    response.body = JSON.parse(text) as unknown;
+  } catch {
+    response.body = text;
+  }
+  return response;
 }
 
 function tenths(ms: number): number {

@@ -32,7 +32,10 @@ export interface CallPlan {
   /** Resource on which the upstream takes one call at a time (a table, a folder, a card), where it has one. */
   readonly serial?: string;
   readonly token: TokenNeed | undefined;
-  /** Complete but for authorization and per-attempt headers; holds the platform's idempotency key, derived from the id. */
+  /**
+   * Complete but for authorization and per-attempt headers; holds the platform's idempotency key, derived from the id.
+   * Built anew, and the same, each time it is read: thousands of calls wait, few are under way.
+   */
   readonly request: UpstreamRequest;
 }
 

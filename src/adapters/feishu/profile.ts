@@ -60,7 +60,6 @@ export function feishuProfile(options: FeishuProfileOptions): Profile {
     };
     const serial = serialKey(placed);
     const service = serviceOf(call.path);
-    const body = encodeBody(keyed.call, id);
     return {
       api: label,
       breakerKey: `${base.host}/${catalogue.services.has(service) ? service : 'other'}`,
@@ -68,11 +67,14 @@ export function feishuProfile(options: FeishuProfileOptions): Profile {
       repeat: keyed.repeat,
       ...(serial === undefined ? {} : { serial }),
       token,
-      request: {
-        method,
-        path: encodeTarget(prefix + call.path, keyed.call.query),
-        headers: headersOf(call, body?.contentType),
-        body: body?.bytes,
+      get request() {
+        const body = encodeBody(keyed.call, id);
+        return {
+          method,
+          path: encodeTarget(prefix + call.path, keyed.call.query),
+          headers: headersOf(call, body?.contentType),
+          body: body?.bytes,
+        };
       },
     };
   };

@@ -33,7 +33,6 @@ export function httpProfile(options: HttpProfileOptions): Profile {
 
   const plan = (call: Call, id: string): CallPlan => {
     const method = methodOf(call);
-    const body = encodeBody(call, id);
     const keyed = method === 'POST' || method === 'PATCH';
     return {
       // Paths of a plain upstream are unbounded, so its label is the method alone.
@@ -42,11 +41,14 @@ export function httpProfile(options: HttpProfileOptions): Profile {
       limits,
       repeat: keyed ? { kind: 'keyed', windowMs: keyWindowMs } : { kind: 'always' },
       token: undefined,
-      request: {
-        method,
-        path: encodeTarget(prefix + call.path, call.query),
-        headers: headersOf(call, method, id, body?.contentType),
-        body: body?.bytes,
+      get request() {
+        const body = encodeBody(call, id);
+        return {
+          method,
+          path: encodeTarget(prefix + call.path, call.query),
+          headers: headersOf(call, method, id, body?.contentType),
+          body: body?.bytes,
+        };
       },
     };
   };

@@ -2,7 +2,7 @@ import type { OperatorFunction } from 'rxjs';
 import { map } from 'rxjs';
 
 import { checkCall } from '../../model/contracts.ts';
-import { originOf, type InRecord } from '../../model/record.ts';
+import { type InRecord, originOf, sizeOf } from '../../model/record.ts';
 import { deadlineOf } from '../../operators/timeout/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AssignedPartition, SourceEvent } from '../../ports/record-source.ts';
@@ -35,7 +35,13 @@ export function decode(context: DecodeContext): OperatorFunction<SourceEvent, Ar
 
 function decodeRecord(partition: AssignedPartition, record: InRecord, context: DecodeContext): Decoded {
   const nowMs = context.clock.now();
-  const received: Received = { partition, record, origin: originOf(context.clusterId(), record), readAtMs: nowMs };
+  const received: Received = {
+    partition,
+    record,
+    origin: originOf(context.clusterId(), record),
+    readAtMs: nowMs,
+    bytes: sizeOf(record),
+  };
   const ends = (ending: Ending): Decoded => ({ kind: 'unworkable', received, ending });
   const refused = (reason: 'undecodable' | 'invalid_call' | 'unroutable', message: string): Decoded =>
     ends({ kind: 'dead-letter', reason, message });

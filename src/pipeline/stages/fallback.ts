@@ -6,7 +6,7 @@ import type { CachedAnswer } from '../../ports/answer-cache.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { answerKey, fallbackOf } from '../has-fallback.ts';
 import type { Ended, Ending, Job } from '../job.ts';
-import { frameOf, responseOf } from '../live-result.ts';
+import { responseOf, resultOf } from '../live-result.ts';
 
 /** What fallback needs. */
 export interface FallbackContext {
@@ -35,7 +35,7 @@ function answerFor(job: Job, nowMs: number): Ending | undefined {
   const answer = fallbackOf(job);
   if (answer === undefined) return undefined;
   const response = answer.source === 'cache' ? fromCache(answer.answer) : { status: 200, body: answer.body };
-  return { kind: 'result', result: { ...frameOf(job, nowMs), status: 'fallback', source: answer.source, response } };
+  return { kind: 'result', result: resultOf(job, nowMs, 'fallback', answer.source, response) };
 }
 
 function fromCache(answer: CachedAnswer): NonNullable<Result['response']> {
