@@ -4,6 +4,7 @@ import type { Exchange, Verdict } from '../model/outcome.ts';
 import type { InRecord } from '../model/record.ts';
 import type { Attempt, Result } from '../model/result.ts';
 import { isoTime } from '../model/time.ts';
+import type { Breaker } from '../operators/breaker/breaker.ts';
 import type { Permit } from '../operators/breaker/breaker.ts';
 import type { Turn } from '../operators/lanes/fair-lanes.ts';
 import type { CallPlan } from '../ports/profile.ts';
@@ -79,6 +80,8 @@ export class Job {
   readonly plan: CallPlan;
   /** Monotonic; `Infinity` for none. */
   readonly deadlineMs: number;
+  /** Looked up once: it is asked three times per attempt. `undefined` for `breaker: off`. */
+  readonly breaker: Breaker | undefined;
   readonly shares: readonly Share[];
   /** Where its lane waits for a slot, and for its breaker. */
   readonly rooms: { readonly slots: string; readonly breaker: string };
@@ -115,6 +118,7 @@ export class Job {
     this.destination = request.destination;
     this.plan = request.plan;
     this.deadlineMs = deadlineMs;
+    this.breaker = request.destination.breakers?.get(request.plan.breakerKey);
     this.shares = sharesOf(request.destination, request.plan);
     this.rooms = {
       slots: slotsRoom(request.destination.name),

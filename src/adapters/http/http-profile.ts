@@ -31,13 +31,15 @@ export function httpProfile(options: HttpProfileOptions): Profile {
   // Also without a limit there is a key: a refusal cools it down.
   const limits = [{ key: upstream, windows: options.limits ?? [] }];
 
+  const breakerKey = `${base.host}/${upstream}`;
+
   const plan = (call: Call, id: string): CallPlan => {
     const method = methodOf(call);
     const keyed = method === 'POST' || method === 'PATCH';
     return {
       // Paths of a plain upstream are unbounded, so its label is the method alone.
       api: `${method} ${upstream}`,
-      breakerKey: `${base.host}/${upstream}`,
+      breakerKey,
       limits,
       repeat: keyed ? { kind: 'keyed', windowMs: keyWindowMs } : { kind: 'always' },
       token: undefined,

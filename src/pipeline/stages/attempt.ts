@@ -96,7 +96,7 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
   if (!keeper.covers(job, timeoutMs)) {
     return without(waits(work, 'claim', job.claim?.lost === true ? nowMs : nowMs + leaseLookMs, context));
   }
-  const breaker = destination.breakers?.get(plan.breakerKey);
+  const { breaker } = job;
   const openUntilMs = breaker?.peek(nowMs);
   if (openUntilMs !== undefined) return without(refusedByBreaker(work, openUntilMs, context));
   const limitedMs = destination.limiter.tryTake(plan.limits, nowMs);
@@ -106,12 +106,13 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
   if (permit?.kind === 'refused') return without(refusedByBreaker(work, permit.untilMs, context, nowMs));
 
   const started = { atMs: nowMs, wallMs: clock.wall(), waited: job.starts(nowMs) };
+  const { request } = plan;
   const headers = {
-    ...plan.request.headers,
+    ...request.headers,
     ...requestContext(job.received.record.headers, job.id, job.attemptsMade),
     ...(token === undefined ? {} : { authorization: `Bearer ${token.value}` }),
   };
-  return destination.upstream.send({ ...plan.request, headers }, timeoutMs).pipe(
+  return destination.upstream.send({ ...request, headers }, timeoutMs).pipe(
     map((exchange): Attempted => ({
       kind: 'attempted',
       job,

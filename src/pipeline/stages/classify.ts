@@ -38,7 +38,7 @@ function judge(attempted: Attempted, { clock, random, lanes, instruments }: Clas
   const verdict = destination.profile.classify(exchange, plan, clock.wall());
   const effect = effectOnBreaker(verdict);
 
-  const breaker = destination.breakers?.get(plan.breakerKey);
+  const { breaker } = job;
   // Charged only while the bucket was healthy: an outage must not use up a record.
   const charged = effect === 'failure' ? (breaker?.healthy(nowMs) ?? true) : isFailure(verdict);
   if (breaker !== undefined && permit !== undefined) {

@@ -71,7 +71,7 @@ export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: numb
   }
   const fullRoom = turns.full(item);
   if (fullRoom !== undefined) return wait(item, 'upstream-slots', fullRoom, Infinity);
-  const openUntilMs = destination.breakers?.get(plan.breakerKey).peek(nowMs);
+  const openUntilMs = item.breaker?.peek(nowMs);
   if (openUntilMs !== undefined && !hasFallback(item)) {
     return wait(item, 'breaker', item.rooms.breaker, openUntilMs);
   }
