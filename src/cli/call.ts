@@ -26,10 +26,13 @@ export function callCommand(command: Command): void {
 async function run(text: string, { url, key, wait, json, ...options }: Options): Promise<void> {
   const { config } = loadFrom(options);
   const body = text === '-' ? await standardInput() : text;
-  const { ok, answer } = await sendCall(config, { body, url, key, wait });
+  const { host, port } = config.listen.ingress;
+  const configured = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const address = { url: url ?? configured, token: config.adminToken };
+  const { status, answer } = await sendCall(address, { body, key, wait });
   if (json === true) printJson(answer);
   else print(JSON.stringify(answer, undefined, 2));
-  if (!ok) process.exitCode = 1;
+  if (status !== 200) process.exitCode = 1;
 }
 
 async function standardInput(): Promise<string> {

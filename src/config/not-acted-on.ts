@@ -5,6 +5,8 @@ import { eachLeaf, pathText } from './tree.ts';
 const patterns: readonly string[] = [
   'routes',
   'profiles',
+  'apps.*.encryptKey',
+  'apps.*.verificationToken',
   'upstreams.*.targets',
   'upstreams.*.health',
   'upstreams.*.cache',

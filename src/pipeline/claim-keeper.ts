@@ -30,6 +30,11 @@ export class ClaimKeeper {
     this.#options = options;
   }
 
+  /** How often leases are to be prolonged. */
+  get renewEveryMs(): number {
+    return this.#options.renewEveryMs;
+  }
+
   /** Claims held at present. */
   get size(): number {
     return this.#open.size;

@@ -1,12 +1,17 @@
 import { request } from 'undici';
 
-import type { Config } from '../config/config.ts';
 import { LarkspurError, messageOf } from '../model/errors.ts';
 
-/** One call to be sent through an ingress. */
+/** An ingress, and what it asks for. */
+export interface IngressAddress {
+  readonly url: string;
+  readonly token: string | undefined;
+}
+
+/** One call to be handed in. */
 export interface CallRequest {
+  /** The call as JSON. */
   readonly body: string;
-  readonly url: string | undefined;
   readonly key: string | undefined;
   /** e.g. `3s`. */
   readonly wait: string;
@@ -16,20 +21,19 @@ export interface CallRequest {
 const graceMs = 60_000;
 
 /**
- * Sends one call through an ingress and waits for its answer. `ok` is false for anything but a result.
- * @throws LarkspurError `timed_out` or `not_found` when no ingress answers
+ * Hands one call to an ingress and waits for the answer, whatever its status.
+ * @throws LarkspurError `not_found` when no ingress answers
  */
 export async function sendCall(
-  { listen, adminToken }: Config,
-  { body, url, key, wait }: CallRequest,
-): Promise<{ readonly ok: boolean; readonly answer: unknown }> {
-  const { host, port } = listen.ingress;
-  const target = new URL('/v1/calls', url ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  { url, token }: IngressAddress,
+  { body, key, wait }: CallRequest,
+): Promise<{ readonly status: number; readonly answer: unknown }> {
+  const target = new URL('/v1/calls', url);
   target.searchParams.set('wait', wait);
   if (key !== undefined) target.searchParams.set('key', key);
   const headers = {
     'content-type': 'application/json',
-    ...(adminToken === undefined ? {} : { authorization: `Bearer ${adminToken}` }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
   try {
     const reply = await request(target, {
@@ -39,8 +43,7 @@ export async function sendCall(
       headersTimeout: graceMs,
       bodyTimeout: graceMs,
     });
-    const text = await reply.body.text();
-    return { ok: reply.statusCode === 200, answer: parsed(text) };
+    return { status: reply.statusCode, answer: parsed(await reply.body.text()) };
   } catch (error) {
     throw new LarkspurError('not_found', `no ingress answers at ${target.origin}: ${messageOf(error)}`, {
       cure: 'Start one with `larkspur up` or `larkspur ingress`, or name another with --url.',

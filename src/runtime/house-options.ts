@@ -6,7 +6,7 @@ import { type HouseOptions, houseDefaults } from '../pipeline/house.ts';
 const turnsPerAttempt = 4;
 
 /** Sizes and times of the pipeline from the configuration. */
-export function houseOptions({ inFlight, ring, claims, commit }: WorkerConfig): HouseOptions {
+export function houseOptions({ inFlight, ring, lanes, claims, commit }: WorkerConfig): HouseOptions {
   return {
     ...houseDefaults,
     ringCapacity: ring.capacity,
@@ -17,9 +17,11 @@ export function houseOptions({ inFlight, ring, claims, commit }: WorkerConfig): 
       lowBytes: ring.lowBytes,
     },
     totalHighBytes: ring.totalBytes,
+    laneItems: lanes.items,
     maxInTurn: inFlight * turnsPerAttempt,
     commitEveryMs: commit.intervalMs,
     commitEveryRecords: commit.everyDone,
+    leases: { ...houseDefaults.leases, leaseMs: claims.leaseMs, renewEveryMs: claims.renewMs },
     claimTtlMs: { keyed: claims.ttlMs, unkeyed: claims.unkeyedTtlMs },
   };
 }

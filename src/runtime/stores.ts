@@ -75,7 +75,12 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     });
   }
   const shared = { ...parts, logger: parts.log, client: kafka, prefix: kafka.topicPrefix };
-  const redis = new RedisConnection({ ...parts, logger: parts.log, url: config.redis.url });
+  const redis = new RedisConnection({
+    ...parts,
+    logger: parts.log,
+    url: config.redis.url,
+    cluster: config.redis.cluster,
+  });
   const claims = new RedisClaimStore(redis, parts.log, { keyPrefix: config.redis.keyPrefix });
   const sink = createKafkaSink(shared);
   const sources: ReturnType<typeof createKafkaSource>[] = [];
@@ -100,6 +105,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     close: async () => {
       await Promise.all(sources.map((source) => source.close()));
       await sink.close();
+      claims.close();
       await redis.close();
     },
   };

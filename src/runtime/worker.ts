@@ -1,7 +1,6 @@
 import { firstValueFrom, type Subscription } from 'rxjs';
 
 import { LarkspurError, messageOf } from '../model/errors.ts';
-import { leaseDefaults } from '../pipeline/claim-keeper.ts';
 import { dispatchPipeline } from '../pipeline/dispatch-pipeline.ts';
 import type { House } from '../pipeline/house.ts';
 
@@ -102,7 +101,7 @@ export class Worker {
 
   #renewLater(): void {
     const { keeper, timers, log } = this.#house;
-    this.#cancelRenewal = timers.after(leaseDefaults.renewEveryMs, () => {
+    this.#cancelRenewal = timers.after(keeper.renewEveryMs, () => {
       this.#running.push(
         keeper.renew().subscribe({
           error: (error: unknown) =>

@@ -3,10 +3,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Bench } from 'tinybench';
 import { build } from 'vite';
 
+import { atMost, type Report, reportOf } from '../../src/runtime/report.ts';
+
+import type { BenchOptions } from './main.ts';
 import type * as operatorStages from './operator-stages.ts';
 
 /** What one operation costs, and what it may cost on a comparable core. */
-export interface Cost {
+interface Cost {
   readonly name: string;
   readonly nsPerItem: number;
   readonly budgetNs?: number;
@@ -33,7 +36,7 @@ async function builtStages(): Promise<operatorStages.Stage[]> {
  * Measures the hot operations of the operators, median over the rounds. Counts the processor time of this process, not the
  * time on the wall, so that a busy machine changes little.
  */
-export async function operatorsBench(): Promise<Cost[]> {
+async function operatorsBench(): Promise<Cost[]> {
   const all = await builtStages();
   const bench = new Bench({
     time: 300,
@@ -53,7 +56,7 @@ export async function operatorsBench(): Promise<Cost[]> {
 }
 
 /** The costs as a table for people. */
-export function costTable(costs: readonly Cost[]): string {
+function costTable(costs: readonly Cost[]): string {
   const rows = costs.map(({ name, nsPerItem, budgetNs }) => {
     const verdict = budgetNs === undefined ? '' : nsPerItem <= budgetNs ? 'ok' : 'OVER';
     const budget = budgetNs === undefined ? '' : `${budgetNs} ns`;
@@ -62,8 +65,13 @@ export function costTable(costs: readonly Cost[]): string {
   return [`${'operation'.padEnd(40)}${'median'.padStart(14)}${'budget'.padStart(12)}`, ...rows].join('\n');
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+/** The costs against their budgets, in nanoseconds of processor time per item. */
+export async function operatorsReport({ tell }: BenchOptions): Promise<Report> {
   const costs = await operatorsBench();
-  console.log(costTable(costs));
-  process.exitCode = costs.every(({ nsPerItem, budgetNs = Infinity }) => nsPerItem <= budgetNs) ? 0 : 1;
+  tell(costTable(costs));
+  const bars = costs.flatMap(({ name, nsPerItem, budgetNs }) =>
+    budgetNs === undefined ? [] : [atMost(name, Math.round(nsPerItem * 10) / 10, budgetNs)],
+  );
+  const figures = Object.fromEntries(costs.map(({ name, nsPerItem }) => [name, Math.round(nsPerItem * 10) / 10]));
+  return reportOf('operators', bars, figures);
 }

@@ -59,7 +59,8 @@ await consumer.run({
   autoCommit: false,
   eachBatchAutoResolve: false,
   partitionsConsumedConcurrently: 12,
-  eachBatch: async ({ batch, resolveOffset, heartbeat }) => {
+  eachBatch: async (payload) => {
+    const { batch } = payload;
     meter.start();
     const messages = await Promise.all(
       batch.messages.map(async ({ key, value }) => ({ key, value: await call(value ?? Buffer.alloc(0)) })),
@@ -67,11 +68,11 @@ await consumer.run({
     for (let at = 0; at < messages.length; at += 1_000) {
       await producer.send({ topic: `${prefix}results`, acks: -1, messages: messages.slice(at, at + 1_000) });
     }
-    resolveOffset(batch.lastOffset());
+    payload.resolveOffset(batch.lastOffset());
     await consumer.commitOffsets([
       { topic: batch.topic, partition: batch.partition, offset: String(Number(batch.lastOffset()) + 1) },
     ]);
-    await heartbeat();
+    await payload.heartbeat();
     meter.done(messages.length);
   },
 });

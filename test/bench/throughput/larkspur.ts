@@ -2,6 +2,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
 import { tap } from 'rxjs';
 
 import { createLogger } from '../../../src/adapters/pino/logger.ts';

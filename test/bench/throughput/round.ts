@@ -1,13 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
 
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 
 import type { Finished, Task } from './child.ts';
+import { type Latency, measureLatency } from './latency.ts';
 
 /** Where a round takes place. */
 export interface Place {
   readonly brokers: readonly string[];
   readonly redisUrl: string;
+  /** Folder of the compiled contestants. */
+  readonly built: string;
 }
 
 /** One round: who runs, against which upstream, how many calls. */
@@ -34,9 +38,13 @@ export function callValue(n: number): string {
 const profileFolder = process.env['BENCH_PROFILE'];
 const profiling = profileFolder === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profileFolder];
 
-/** Starts a child of this folder and resolves with its first message. */
-export async function start<T>(file: string, env: Record<string, string>): Promise<{ child: ChildProcess; first: T }> {
-  const child = fork(new URL(file, import.meta.url), { env: { ...process.env, ...env }, execArgv: ['--import', 'tsx', ...profiling] });
+// What the image starts Node with; the control gets the same.
+const nodeFlags = ['--max-semi-space-size=32'];
+
+/** Starts a compiled child and resolves with its first message. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- names what the child is known to send
+async function start<T>(file: string, env: Record<string, string>): Promise<{ child: ChildProcess; first: T }> {
+  const child = fork(file, { env: { ...process.env, ...env }, execArgv: [...nodeFlags, ...profiling] });
   const first = await new Promise<T>((resolve, reject) => {
     child.once('message', (message) => resolve(message as T));
     child.once('exit', (code) => reject(new Error(`${file} ended with ${String(code)}`)));
@@ -45,7 +53,7 @@ export async function start<T>(file: string, env: Record<string, string>): Promi
 }
 
 /** Ends a child. */
-export async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once('exit', resolve));
   if (profileFolder === undefined) child.kill('SIGKILL');
   else child.disconnect();
@@ -53,7 +61,7 @@ export async function end(child: ChildProcess): Promise<void> {
 }
 
 /** Fresh topics with `calls` records over 1,000 keys; what `work` returns is returned. */
-export async function onFreshTopics<T>(
+async function onFreshTopics<T>(
   { brokers }: Place,
   calls: number,
   work: (prefix: string, kafka: Kafka, admin: Admin) => Promise<T>,
@@ -65,7 +73,9 @@ export async function onFreshTopics<T>(
   await Promise.all([admin.connect(), producer.connect()]);
   const topics = ['calls', 'results', 'dead-letters'].map((name) => prefix + name);
   try {
-    await admin.createTopics({ topics: topics.map((topic) => ({ topic, numPartitions: partitions, replicationFactor: 1 })) });
+    await admin.createTopics({
+      topics: topics.map((topic) => ({ topic, numPartitions: partitions, replicationFactor: 1 })),
+    });
     for (let at = 0; at < calls; at += 1_000) {
       const messages = Array.from({ length: Math.min(1_000, calls - at) }, (_, i) => ({
         key: `k${(at + i) % keys}`,
@@ -82,21 +92,48 @@ export async function onFreshTopics<T>(
 
 /** Runs one contestant over one backlog. */
 export async function runRound(place: Place, round: Round): Promise<Finished> {
-  const stub = await start<{ port: number }>('./stub.ts', { DELAY_MS: String(round.delayMs) });
-  try {
-    return await onFreshTopics(place, round.calls, async (prefix) => {
-      const task: Task = {
-        ...place,
-        prefix,
-        upstreamUrl: `http://127.0.0.1:${stub.first.port}`,
-        calls: round.calls,
-        inFlight: round.inFlight,
-      };
-      const { child, first } = await start<Finished>(`./${round.who}.ts`, { BENCH_TASK: JSON.stringify(task) });
+  return withStub(place, round.delayMs, (upstreamUrl) =>
+    onFreshTopics(place, round.calls, async (prefix) => {
+      const task = taskOf(place, prefix, upstreamUrl, round.calls, round.inFlight);
+      const { child, first } = await start<Finished>(join(place.built, `${round.who}.js`), task);
       await end(child);
       return first;
-    });
+    }),
+  );
+}
+
+/** What a contestant adds to a 10 ms upstream when it is offered 500 calls a second for 15 seconds. */
+export async function runLatency(place: Place, who: Round['who']): Promise<Latency> {
+  return withStub(place, 10, (upstreamUrl) =>
+    onFreshTopics(place, warmUpCalls, async (prefix) => {
+      const task = taskOf(place, prefix, upstreamUrl, warmUpCalls, 256);
+      const { child } = await start<Finished>(join(place.built, `${who}.js`), task);
+      const latency = await measureLatency(place.brokers, prefix, 500, 15);
+      await end(child);
+      return latency;
+    }),
+  );
+}
+
+// Both contestants are measured when their code is hot.
+const warmUpCalls = 20_000;
+
+async function withStub<T>(place: Place, delayMs: number, work: (upstreamUrl: string) => Promise<T>): Promise<T> {
+  const stub = await start<{ port: number }>(join(place.built, 'stub.js'), { DELAY_MS: String(delayMs) });
+  try {
+    return await work(`http://127.0.0.1:${stub.first.port}`);
   } finally {
     await end(stub.child);
   }
+}
+
+function taskOf(
+  { brokers, redisUrl }: Place,
+  prefix: string,
+  upstreamUrl: string,
+  calls: number,
+  inFlight: number,
+): Record<string, string> {
+  const task: Task = { brokers, redisUrl, prefix, upstreamUrl, calls, inFlight };
+  return { BENCH_TASK: JSON.stringify(task) };
 }

@@ -1,0 +1,39 @@
+// npm run bench -- SCENARIO [--json]: throughput (real Kafka and Redis, against a control), operators (cost per stage).
+import { parseArgs } from 'node:util';
+
+import { type Report, printReport } from '../../src/runtime/report.ts';
+
+import { operatorsReport } from './operators.ts';
+import { throughputReport } from './throughput/throughput.ts';
+
+/** What a scenario may be told. */
+export interface BenchOptions {
+  readonly rounds: number;
+  /** Calls of one round; 0: as many as the scenario wants. */
+  readonly calls: number;
+  readonly tell: (line: string) => void;
+}
+
+const scenarios: Readonly<Record<string, (options: BenchOptions) => Promise<Report>>> = {
+  throughput: throughputReport,
+  operators: operatorsReport,
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '3' },
+    calls: { type: 'string', default: '0' },
+    help: { type: 'boolean', default: false },
+  },
+});
+const scenario = scenarios[positionals[0] ?? ''];
+const rounds = Number(values.rounds);
+const calls = Number(values.calls);
+if (values.help || scenario === undefined || !(rounds >= 1) || !(calls >= 0)) {
+  console.error(`npm run bench -- ${Object.keys(scenarios).join('|')} [--json] [--rounds 3] [--calls N]`);
+  process.exit(values.help ? 0 : 2);
+}
+const report = await scenario({ rounds, calls, tell: (line) => process.stderr.write(`${line}\n`) });
+process.exit(printReport(report, values.json, (line) => process.stdout.write(`${line}\n`)));

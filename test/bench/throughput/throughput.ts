@@ -1,0 +1,96 @@
+import { atLeast, atMost, type Report, reportOf } from '../../../src/runtime/report.ts';
+import { startServices } from '../../support/services/services.ts';
+import type { BenchOptions } from '../main.ts';
+
+import { buildContestants } from './build.ts';
+import type { Finished } from './child.ts';
+import { type Place, runLatency, runRound } from './round.ts';
+
+const inFlight = 256;
+/** Calls of a round by the upstream's delay: enough that both contestants run hot for several seconds. */
+const callsOf = new Map([
+  [0, 60_000],
+  [10, 60_000],
+  [100, 16_000],
+]);
+const ratioBars = new Map([
+  [0, 0.65],
+  [10, 0.65],
+  [100, 0.93],
+]);
+const contestants = ['control', 'larkspur'] as const;
+
+type Runs = Record<(typeof contestants)[number], Finished[]>;
+
+/**
+ * Larkspur with everything on against a plain consumer loop written with care, on the same broker, Redis and stub upstream,
+ * taking turns round by round. Bars are ratios of medians; plain figures stand beside them.
+ */
+export async function throughputReport({ rounds, calls, tell }: BenchOptions): Promise<Report> {
+  const built = buildContestants();
+  const services = await startServices();
+  const { kafka, redis } = services;
+  if ('missing' in kafka || 'missing' in redis) {
+    throw new Error(
+      `the bench needs a real Kafka and Redis: ${[kafka, redis].map((s) => ('missing' in s ? s.missing : '')).join(' ')}`,
+    );
+  }
+  const place: Place = { brokers: kafka.brokers, redisUrl: redis.url, built };
+  try {
+    const byDelay = new Map<number, Runs>();
+    for (const [delayMs, usualCalls] of callsOf) {
+      const runs: Runs = { control: [], larkspur: [] };
+      byDelay.set(delayMs, runs);
+      for (let round = 1; round <= rounds; round++) {
+        for (const who of contestants) {
+          const run = await runRound(place, { who, delayMs, calls: calls > 0 ? calls : usualCalls, inFlight });
+          runs[who].push(run);
+          tell(`${delayMs} ms, round ${round}, ${who}: ${describe(run)}`);
+        }
+      }
+    }
+    const latency = { control: await runLatency(place, 'control'), larkspur: await runLatency(place, 'larkspur') };
+    return judge(byDelay, latency, rounds);
+  } finally {
+    await services.stop();
+  }
+}
+
+function judge(byDelay: ReadonlyMap<number, Runs>, latency: unknown, rounds: number): Report {
+  const bars = [];
+  const figures: Record<string, unknown> = { rounds, inFlight, latencyAt500PerSecond: latency };
+  let worstCpu = 0;
+  let worstRssMb = 0;
+  for (const [delayMs, { control, larkspur }] of byDelay) {
+    const ratio = median(larkspur, rate) / median(control, rate);
+    const cpu = median(larkspur, cpuMs) / median(control, cpuMs);
+    // At 100 ms a control sits idle and its own start-up weighs; CPU is compared where both work.
+    if (delayMs < 100) worstCpu = Math.max(worstCpu, cpu);
+    worstRssMb = Math.max(worstRssMb, median(larkspur, rss));
+    bars.push(atLeast(`ratio.${delayMs}ms`, rounded(ratio), ratioBars.get(delayMs) ?? 0));
+    for (const [who, runs] of Object.entries({ control, larkspur })) {
+      figures[`${who}.${delayMs}ms`] = {
+        perSecond: Math.round(median(runs, rate)),
+        cpuMsPer1000: Math.round(median(runs, cpuMs)),
+        rssMb: Math.round(median(runs, rss)),
+      };
+    }
+    figures[`cpuRatio.${delayMs}ms`] = rounded(cpu);
+  }
+  bars.push(atMost('cpuRatio', rounded(worstCpu), 1.6), atMost('rssMb', Math.round(worstRssMb), 300));
+  return reportOf('throughput', bars, figures);
+}
+
+const rate = ({ calls, ms }: Finished): number => (calls / ms) * 1_000;
+const cpuMs = ({ calls, cpuMs: ms }: Finished): number => (ms / calls) * 1_000;
+const rss = ({ rssMb }: Finished): number => rssMb;
+const rounded = (value: number): number => Math.round(value * 100) / 100;
+
+function median(runs: readonly Finished[], of: (run: Finished) => number): number {
+  const values = runs.map(of).sort((a, b) => a - b);
+  return values[Math.floor((values.length - 1) / 2)] ?? NaN;
+}
+
+function describe(run: Finished): string {
+  return `${Math.round(rate(run))} msg/s, ${Math.round(cpuMs(run))} ms CPU per 1,000, ${Math.round(run.rssMb)} MB`;
+}
