@@ -109,6 +109,7 @@ describe('a worker that is stopped', () => {
     bench.group.give(0, source);
     bench.call(news('a'));
     bench.run(10);
+    // eslint-disable-next-line rxjs-x/finnish -- a spy
     const drain = vi.spyOn(house, 'drain');
     const both = Promise.all([worker.stop(), worker.stop()]);
     await bench.time.advanceAsync(2_000);
