@@ -1,6 +1,6 @@
 import { atLeast, atMost, reportOf } from '../../../src/runtime/report.ts';
 import type { Scenario } from '../scenario.ts';
-import { Calls } from '../world/calls.ts';
+import { Calls, partitions } from '../world/calls.ts';
 import { takeOverMs } from '../world/take-over.ts';
 import { until } from '../world/until.ts';
 import { judge, untilAllCommitted } from '../world/verdict.ts';
@@ -13,18 +13,31 @@ const sessionTimeoutMs = 30_000;
 export const drainWorker: Scenario = async ({ calls: count, keys, services, tell }) => {
   const calls = new Calls(count, keys);
   const perSecond = Math.max(50, Math.ceil(count / 20));
-  return World.around({ services, perSecond, latencyMs: 200 }, async (world) => {
-    await world.produce(calls, tell);
+  return World.around({ services, perSecond, latencyMs: 500 }, async (world) => {
     const leaver = await world.worker();
-    await world.worker();
+    const stayer = await world.worker();
+    // A partition that moves to a joining member brings records again: here only the end of a member is looked at.
+    await until('the two share the partitions', async () => {
+      const held = await Promise.all(
+        [leaver, stayer].map((worker) => worker.metric('larkspur_kafka_assigned_partitions')),
+      );
+      return held.every(([count = 0]) => count === partitions / 2);
+    });
+    await world.produce(calls, tell);
     let effects = 0;
     await until('a quarter is done', async () => (effects = await world.sandbox.effects()) >= count / 4, {
       progress: () => effects,
       everyMs: 20,
     });
-    const inFlight = (await leaver.metric('larkspur_in_flight')).reduce((total, one) => total + one, 0);
+    // A limit lets calls go in bursts: the signal must meet one.
+    let inFlight = 0;
+    await until('the leaver has calls in flight', async () => {
+      inFlight = (await leaver.metric('larkspur_in_flight')).reduce((total, one) => total + one, 0);
+      return inFlight > 0;
+    });
     tell(`SIGTERM with ${inFlight} attempts in flight`);
-    const [exitCode, tookOverMs] = await Promise.all([leaver.drain(), takeOverMs(world)]);
+    const exitCode = await leaver.drain();
+    const tookOverMs = await takeOverMs(world);
     await untilAllCommitted(world, tell);
     const others = await world.drainAll();
     const { bars, figures, outcomes } = await judge(world, calls);

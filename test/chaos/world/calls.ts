@@ -2,7 +2,7 @@ import { type Kafka, logLevel } from 'kafkajs';
 
 import { partitionFor } from '../../../src/model/partitioner.ts';
 
-const partitions = 12;
+export const partitions = 12;
 
 /** Numbered messages over some keys: the ledger of the sandbox can tell order, doubles and gaps from the text. */
 export class Calls {
