@@ -54,6 +54,9 @@ const tell = (text: string): void => {
   process.stderr.write(`  ${text}\n`);
 };
 
+// By way of `exit`, so that brokers and folders go, too.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 let passed = true;
 for (const one of chosen) {
   const report = await scenarios[one]?.({ calls, keys, records, hangSeconds, services, tell });

@@ -63,7 +63,9 @@ export class World {
   /** Brings it all up, runs `work` in it, takes it all down. */
   static async around<T>(options: WorldOptions, work: (world: World) => Promise<T>): Promise<T> {
     const folder = mkdtempSync(join(tmpdir(), 'larkspur-chaos-'));
-    const stops: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+    const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+    process.once('exit', removeFolder);
+    const stops: (() => unknown)[] = [removeFolder, () => process.off('exit', removeFolder)];
     try {
       const { brokers, redisUrl } = options.services;
       const broker = brokers === undefined ? new LocalKafka() : undefined;
