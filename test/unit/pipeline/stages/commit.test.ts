@@ -49,7 +49,10 @@ function stage(answers: readonly Observable<void>[]) {
     settle: (offset: number) => {
       partitions.take(partition, offset);
       const record = { topic: 'calls', partition: 0, offset, timestampMs: 0, key: null, value: null, headers: [] };
-      settled$.next({ received: { partition, record, origin: `o${offset}`, readAtMs: 0, bytes: 0 }, ending: 'skipped' });
+      settled$.next({
+        received: { partition, record, origin: `o${offset}`, readAtMs: 0, bytes: 0 },
+        ending: 'skipped',
+      });
     },
   };
 }
