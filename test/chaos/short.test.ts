@@ -19,7 +19,7 @@ function expectPass(report: Report): void {
 describeWithServices('workers as processes of their own', (brokers, redisUrl) => {
   const settings: Settings = {
     calls: 3_000,
-    keys: 200,
+    keys: 500,
     records: 30_000,
     hangSeconds: 10,
     services: { brokers, redisUrl },

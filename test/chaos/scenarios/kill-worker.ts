@@ -13,7 +13,9 @@ export const killWorker: Scenario = async ({ calls: count, keys, services, tell 
   const calls = new Calls(count, keys);
   // A run of at least ten seconds, however few the calls: the kills must meet work under way.
   const perSecond = Math.max(50, Math.ceil(count / 20));
-  return World.around({ services, perSecond, latencyMs: 20 }, async (world) => {
+  // About as long as two commits are apart: an offset that counts as done too early is then stored before the kill.
+  const latencyMs = count > 20_000 ? 50 : 400;
+  return World.around({ services, perSecond, latencyMs }, async (world) => {
     await world.produce(calls, tell);
     const startedMs = Date.now();
     let victim = await world.worker();
