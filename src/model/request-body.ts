@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { Call } from './call.ts';
 import { encodeMultipart } from './multipart.ts';
@@ -12,7 +12,7 @@ export interface EncodedBody {
 /** The body of a call as bytes; the same for the same call and id, so that every attempt sends the same. */
 export function encodeBody(call: Pick<Call, 'body' | 'multipart'>, id: string): EncodedBody | undefined {
   if (call.multipart !== undefined) {
-    const boundary = `larkspur-${createHash('sha256').update(`boundary ${id}`).digest('hex').slice(0, 32)}`;
+    const boundary = `larkspur-${hash('sha256', `boundary ${id}`, 'hex').slice(0, 32)}`;
     return {
       contentType: `multipart/form-data; boundary=${boundary}`,
       bytes: encodeMultipart(call.multipart, boundary),

@@ -28,8 +28,8 @@ export function allowed(schema: unknown): string {
       return 'true or false';
     case 'string':
       if (schema['format'] === 'date-time') return 'a point in time as in 2026-01-31T12:00:00Z';
-      if (schema['pattern'] === undefined) return 'a text';
-      return description === undefined ? `a text that fits ${String(schema['pattern'])}` : `a text: ${description}`;
+      if (typeof schema['pattern'] !== 'string') return 'a text';
+      return description === undefined ? `a text that fits ${schema['pattern']}` : `a text: ${description}`;
     case 'array':
       return `a list of ${range(schema, 'Items')}entries, each ${allowed(schema['items'])}`;
     default: {

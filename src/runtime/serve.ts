@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setFlagsFromString } from 'node:v8';
 
 import { catchError, map, throwError, toArray } from 'rxjs';
 
@@ -41,9 +40,6 @@ export interface Served {
  * Redis that are away are waited for.
  */
 export async function serve(config: Config, secrets: readonly string[], roles: Roles): Promise<Served> {
-  // Records wait long enough to grow old, and by itself the engine lets old garbage grow to more than what lives. Measured
-  // after an outage with 100,000 records behind it: 264 MB resident instead of 405.
-  setFlagsFromString('--heap-growing-percent=50');
   const parts = worldParts(config, secrets);
   const stores = openStores(config, parts);
   const servers: RunningServer[] = [];

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+
 import type { Config } from '../config/config.ts';
 import type { LarkspurError } from '../model/errors.ts';
 import { createHouse, type House } from '../pipeline/house.ts';
@@ -22,6 +24,9 @@ export function startWorker(
   parts: WorldParts,
   onFailure: (error: LarkspurError) => void,
 ): RunningWorker {
+  // Records wait long enough to grow old, and by itself the engine lets old garbage grow to more than what lives. Measured
+  // after an outage with 100,000 records behind it: 264 MB resident instead of 405.
+  setFlagsFromString('--heap-growing-percent=50');
   const destinations = createDestinations(config, parts);
   const house = createHouse(
     { ...parts, source: stores.source(), sink: stores.sink, claims: stores.claims, destinations: destinations.byName },

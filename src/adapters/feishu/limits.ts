@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { Call } from '../../model/call.ts';
 import type { LimitKey, RateWindow } from '../../ports/profile.ts';
@@ -115,7 +115,7 @@ function userOf(call: Call): string | undefined {
 /** A hook's path is its password: keys stand in metrics and pages, so they hold a digest. */
 function hookOf(params: Readonly<Record<string, string>>): string | undefined {
   const token = params['hook_token'];
-  return token === undefined ? undefined : createHash('sha256').update(token).digest('hex').slice(0, 12);
+  return token === undefined ? undefined : hash('sha256', token, 'hex').slice(0, 12);
 }
 
 function join(...parts: readonly string[]): string {

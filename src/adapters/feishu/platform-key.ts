@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { Call } from '../../model/call.ts';
 import type { Repeat } from '../../ports/profile.ts';
@@ -15,7 +15,7 @@ const unstatedWindowMs = 300_000;
  * sends the same. 35 characters, or a version 4 UUID where the platform asks for one.
  */
 export function keyOf(id: string, form: 'text' | 'uuid4'): string {
-  const hex = createHash('sha256').update(`key ${id}`).digest('hex');
+  const hex = hash('sha256', `key ${id}`, 'hex');
   if (form === 'text') return `lk-${hex.slice(0, 32)}`;
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
   return [

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import { type Call, type Method, methodOf } from '../../model/call.ts';
 import type { Exchange, Verdict } from '../../model/outcome.ts';
@@ -63,7 +63,7 @@ function headersOf(call: Call, method: Method, id: string, contentType: string |
   // The boundary is ours, so a multipart type from outside would not fit the body.
   if (call.multipart !== undefined && contentType !== undefined) headers['content-type'] = contentType;
   if (method === 'POST' || method === 'PATCH') {
-    headers['idempotency-key'] ??= `lk-${createHash('sha256').update(`key ${id}`).digest('hex').slice(0, 32)}`;
+    headers['idempotency-key'] ??= `lk-${hash('sha256', `key ${id}`, 'hex').slice(0, 32)}`;
   }
   return headers;
 }

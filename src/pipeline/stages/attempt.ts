@@ -107,11 +107,12 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
 
   const started = { atMs: nowMs, wallMs: clock.wall(), waited: job.starts(nowMs) };
   const { request } = plan;
-  const headers = {
-    ...request.headers,
-    ...requestContext(job.received.record.headers, job.id, job.attemptsMade),
-    ...(token === undefined ? {} : { authorization: `Bearer ${token.value}` }),
-  };
+  const headers = Object.assign(
+    requestContext(job.received.record.headers, job.id, job.attemptsMade),
+    // What a caller set for itself stays; the context's names are reserved, so nothing is overwritten.
+    request.headers,
+  );
+  if (token !== undefined) headers['authorization'] = `Bearer ${token.value}`;
   return destination.upstream.send({ ...request, headers }, timeoutMs).pipe(
     map((exchange): Attempted => ({
       kind: 'attempted',
