@@ -1,3 +1,4 @@
+import { jsonOrText } from '../model/json-levels.ts';
 import type { Result } from '../model/result.ts';
 
 import type { Answer, Job, Judged } from './job.ts';
@@ -51,11 +52,7 @@ export function responseOf({ status, contentType, body }: Answer): Response {
     response.base64 = body.toString('base64');
     return response;
   }
-  try {
-    response.body = JSON.parse(text) as unknown;
-  } catch {
-    response.body = text;
-  }
+  response.body = jsonOrText(text);
   return response;
 }
 

@@ -3,17 +3,19 @@ import { isObservable, Observable, type Observer, type Subscriber } from 'rxjs';
 /**
  * Goes on from a source of one value: emits what `project` makes of it, a value or a stream; nothing for `undefined`.
  * A source that ends without a value completes the chain. Errors of either pass through; unsubscribing cancels whichever is
- * under way. Lighter than `mergeMap`, which is made for many.
- */
-
-/**
+ * under way. Lighter than `mergeMap` and `map`, which are made for many.
  *
+ * @param ended called once when the chain has ended, in whichever way: completed, failed or unsubscribed
  */
 export function andThen<T, R>(
   source$: Observable<T>,
   project: (value: T) => Observable<R> | R | undefined,
+  ended?: () => void,
 ): Observable<R> {
-  return new Observable<R>((subscriber) => source$.subscribe(new Step(subscriber, project)));
+  return new Observable<R>((subscriber) => {
+    if (ended !== undefined) subscriber.add(ended);
+    return source$.subscribe(new Step(subscriber, project));
+  });
 }
 
 class Step<T, R> implements Observer<T> {

@@ -1,4 +1,4 @@
-import { finalize, map, type Observable, type OperatorFunction } from 'rxjs';
+import type { Observable, OperatorFunction } from 'rxjs';
 
 import { requestContext } from '../../model/headers.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
@@ -107,14 +107,12 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
 
   const started = { atMs: nowMs, wallMs: clock.wall(), waited: job.starts(nowMs) };
   const { request } = plan;
-  const headers = Object.assign(
-    requestContext(job.received.record.headers, job.id, job.attemptsMade),
-    // What a caller set for itself stays; the context's names are reserved, so nothing is overwritten.
-    request.headers,
-  );
+  const carried = requestContext(job.received.record.headers, job.id, job.attemptsMade);
+  const headers = Object.assign({}, request.headers, carried);
   if (token !== undefined) headers['authorization'] = `Bearer ${token.value}`;
-  return destination.upstream.send({ ...request, headers }, timeoutMs).pipe(
-    map((exchange): Attempted => ({
+  return andThen(
+    destination.upstream.send({ ...request, headers }, timeoutMs),
+    (exchange): Attempted => ({
       kind: 'attempted',
       job,
       turn,
@@ -122,12 +120,12 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
       started,
       permit,
       tokenVersion: token?.version,
-    })),
-    finalize(() => {
+    }),
+    () => {
       free();
       // Recorded by classify before this runs; what was aborted in between counts neither way.
       if (permit !== undefined) breaker?.release(permit);
-    }),
+    },
   );
 }
 

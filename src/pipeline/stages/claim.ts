@@ -1,6 +1,7 @@
-import { map, type Observable, type OperatorFunction } from 'rxjs';
+import type { Observable, OperatorFunction } from 'rxjs';
 
 import type { Result } from '../../model/result.ts';
+import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { ClaimReply, ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -49,16 +50,15 @@ function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Cl
   const askedMs = clock.now();
   const leaseMs = keeper.leaseMsFor(job);
   const repeatable = job.plan.repeat.kind !== 'never';
-  return claims
-    .claim({
-      id: job.id,
-      origin: job.received.origin,
-      leaseMs,
-      ttlMs: repeatable ? ttlMs.keyed : ttlMs.unkeyed,
-      // A call that may be repeated is marked in the same step: the mark only starts its key's window a little early.
-      sent: repeatable,
-    })
-    .pipe(map((reply) => afterReply(job, turn, reply, askedMs + leaseMs, context)));
+  const reply$ = claims.claim({
+    id: job.id,
+    origin: job.received.origin,
+    leaseMs,
+    ttlMs: repeatable ? ttlMs.keyed : ttlMs.unkeyed,
+    // A call that may be repeated is marked in the same step: the mark only starts its key's window a little early.
+    sent: repeatable,
+  });
+  return andThen(reply$, (reply) => afterReply(job, turn, reply, askedMs + leaseMs, context));
 }
 
 /** What a reply means; `undefined` when the call returned to its lane. */

@@ -4,6 +4,7 @@ import type { Verdict } from '../../model/outcome.ts';
 import type { FairLanes } from '../../operators/lanes/fair-lanes.ts';
 import { spreadWaitMs } from '../../operators/retry/retry-after.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
 import type { Random } from '../../ports/random.ts';
 import { mayHaveActed } from '../endings.ts';
 import type { Instruments } from '../instruments.ts';
@@ -13,12 +14,14 @@ import type { Answer, Attempted, Decoded, Ended, Judged } from '../job.ts';
 export interface ClassifyContext {
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Logger;
   readonly lanes: FairLanes<Decoded>;
   readonly instruments: Instruments;
 }
 
 // A refusal that names no time: long enough to be felt, short enough to cost little quota.
 const unnamedCoolDownMs = 1_000;
+const failedText = 'an attempt failed';
 // A quota that resets in days is looked at again each hour.
 const longestCoolDownMs = 3_600_000;
 
@@ -30,7 +33,7 @@ export function classify(context: ClassifyContext): OperatorFunction<Attempted |
   return map((work) => (work.kind === 'ended' ? work : judge(work, context)));
 }
 
-function judge(attempted: Attempted, { clock, random, lanes, instruments }: ClassifyContext): Judged {
+function judge(attempted: Attempted, { clock, random, log, lanes, instruments }: ClassifyContext): Judged {
   const { job, turn, exchange, started, permit, tokenVersion } = attempted;
   const { destination, plan } = job;
   const nowMs = clock.now();
@@ -57,6 +60,14 @@ function judge(attempted: Attempted, { clock, random, lanes, instruments }: Clas
     destination.brake.onSuccess();
   }
   if (verdict.class === 'ambiguous' || verdict.mayHaveActed === true) mayHaveActed(job, started.atMs);
+  // For who looks closely: in an outage this comes for every attempt, and the result has it all.
+  if (effect === 'failure') {
+    const { class: kind, errorType, status } = verdict;
+    log.debug(
+      { id: job.id, upstream: destination.name, api: plan.api, class: kind, errorType, status, ms },
+      failedText,
+    );
+  }
   instruments.attempted(job, verdict, ms);
   job.attempted(started, ms, verdict);
   const answer: Answer | undefined =

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 import type { OperatorFunction } from 'rxjs';
 import { map } from 'rxjs';
 
@@ -47,6 +49,8 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
     ends({ kind: 'dead-letter', reason, message });
 
   if (record.value === null) return ends({ kind: 'skipped' });
+  // Decoded all the same, other bytes would reach the upstream than were sent.
+  if (!isUtf8(record.value)) return refused('undecodable', 'the value is not UTF-8');
   let value: unknown;
   try {
     value = JSON.parse(record.value.toString('utf8'));

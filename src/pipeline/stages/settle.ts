@@ -1,4 +1,4 @@
-import { map, type Observable, type OperatorFunction } from 'rxjs';
+import type { Observable, OperatorFunction } from 'rxjs';
 
 import type { Result } from '../../model/result.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
@@ -45,9 +45,11 @@ function settleOne(ended: Ended, context: SettleContext): Observable<Settled> | 
   const terminal = terminalOf(item, ending, context.clock.wall());
   if (terminal === undefined) return settled(ended, context);
   if (item.kind !== 'call' || item.claim === undefined) return write(ended, terminal, context);
-  return andThen(finish(item, item.claim, ending, terminal, context), (ours) =>
-    ours ? write(ended, terminal, context) : superseded(ended, context),
-  );
+  return andThen(finish(item, item.claim, ending, terminal, context), (ours) => {
+    context.keeper.forget(item);
+    item.claim = undefined;
+    return ours ? write(ended, terminal, context) : superseded(ended, context);
+  });
 }
 
 function settled({ item, turn, ending }: Ended, { turns, instruments }: SettleContext): Settled {
@@ -70,27 +72,19 @@ function finish(
   { fence }: HeldClaim,
   ending: Ending,
   { json }: Terminal,
-  { claims, keeper, ttlMs }: SettleContext,
+  { claims, ttlMs }: SettleContext,
 ): Observable<boolean> {
-  return claims
-    .finish({
-      claim: { id: job.id, fence },
-      state: ending.kind === 'result' ? 'PROCESSED' : 'DEAD',
-      result: json,
-      delayMs: 0,
-      ttlMs: job.plan.repeat.kind === 'never' ? ttlMs.unkeyed : ttlMs.keyed,
-    })
-    .pipe(
-      map((ours) => {
-        keeper.forget(job);
-        job.claim = undefined;
-        return ours;
-      }),
-    );
+  return claims.finish({
+    claim: { id: job.id, fence },
+    state: ending.kind === 'result' ? 'PROCESSED' : 'DEAD',
+    result: json,
+    delayMs: 0,
+    ttlMs: job.plan.repeat.kind === 'never' ? ttlMs.unkeyed : ttlMs.keyed,
+  });
 }
 
 /** A zombie's answer changes nothing: the record goes back to its lane and gets the answer of the call's new owner. */
-function superseded({ item, turn }: Ended, { turns, clock, instruments }: SettleContext): undefined {
+function superseded({ item, turn }: Ended, { turns, clock, instruments }: SettleContext): Settled | undefined {
   if (item.kind === 'call') {
     instruments.superseded(item);
     item.waits('claim', clock.now());
