@@ -1,7 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 
+import { mostJsonLevels, nestsTooDeep } from './json-levels.ts';
+
 /** How urgent a call is. Weights are 8 : 4 : 1. */
 export const prioritySchema = Type.Union([Type.Literal('interactive'), Type.Literal('normal'), Type.Literal('bulk')]);
+
+// Any name, also one with a line break, which the pattern that TypeBox takes by itself leaves unchecked.
+const anyName = Type.String({ pattern: '^[\\s\\S]*$' });
+const shortName = { propertyNames: { type: 'string', maxLength: 200 } };
 
 const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
 
@@ -25,7 +31,7 @@ export const callSchema = Type.Object(
         minLength: 1,
         maxLength: 200,
         pattern: '^[\\x21-\\x7e]+$',
-        description: "The caller's idempotency key. Default: the record's origin.",
+        description: "Visible ASCII without blanks: the caller's idempotency key. Default: the record's origin.",
       }),
     ),
     upstream: Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: 'feishu' })),
@@ -39,14 +45,11 @@ export const callSchema = Type.Object(
       minLength: 1,
       maxLength: 2048,
       pattern: '^/',
-      description: 'Path only, never a URL: the base of the upstream decides the host.',
+      description: 'Begins with /. Path only, never a URL: the base of the upstream decides the host.',
     }),
-    query: Type.Optional(Type.Record(Type.String({ maxLength: 200 }), Type.Union([scalar, Type.Array(scalar)]))),
+    query: Type.Optional(Type.Record(anyName, Type.Union([scalar, Type.Array(scalar)]), shortName)),
     headers: Type.Optional(
-      Type.Record(
-        Type.String({ maxLength: 200 }),
-        Type.String({ maxLength: 4096, pattern: '^[\\t\\x20-\\x7e\\x80-\\xff]*$' }),
-      ),
+      Type.Record(anyName, Type.String({ maxLength: 4096, pattern: '^[\\t\\x20-\\x7e\\x80-\\xff]*$' }), shortName),
     ),
     body: Type.Optional(Type.Unknown({ description: 'Any JSON value; sent as JSON.' })),
     multipart: Type.Optional(Type.Array(partSchema, { minItems: 1, maxItems: 50 })),
@@ -117,6 +120,7 @@ const reservedHeaders = new Set([
   'upgrade',
   'x-feishu-openid',
   'x-request-id',
+  'x-retry-count',
   'request-id',
 ]);
 
@@ -142,6 +146,11 @@ export function callFaults(call: Call): CallFault[] {
       faults.push({ at: `/headers/${name}`, message: 'is set by Larkspur and cannot be given' });
     }
   }
+  for (const field of ['body', 'context', 'fallback'] as const) {
+    if (nestsTooDeep(call[field])) {
+      faults.push({ at: `/${field}`, message: `nests more than ${mostJsonLevels} levels deep` });
+    }
+  }
   if (call.body !== undefined && call.multipart !== undefined) {
     faults.push({ at: '/multipart', message: 'cannot be combined with body' });
   }
@@ -155,8 +164,17 @@ export function callFaults(call: Call): CallFault[] {
     if ((part.value === undefined) === (part.base64 === undefined)) {
       faults.push({ at: `/multipart/${index}`, message: 'needs exactly one of value and base64' });
     }
+    if (part.base64 !== undefined && !isBase64(part.base64)) {
+      faults.push({ at: `/multipart/${index}/base64`, message: 'is not base64' });
+    }
   }
   return faults;
+}
+
+// Line breaks and the alphabet of URLs are what encoders write, too. Node's decoder skips whatever it does not know.
+function isBase64(text: string): boolean {
+  const digits = text.replace(/\s+/g, '').replace(/={1,2}$/, '');
+  return digits.length % 4 !== 1 && /^[A-Za-z0-9+/_-]*$/.test(digits);
 }
 
 // What nearly every path looks like: plain segments, none of which begins with a dot.
@@ -177,6 +195,7 @@ function faultOfPath(path: string): string | undefined {
   if (/[\u0000-\u0020\u007f]/.test(path) || /[\u0000-\u001f\u007f]/.test(plain))
     return 'has control characters or blanks';
   if (/^\/[/\\]/.test(plain)) return 'must not start with //: the base of the upstream decides the host';
+  if (path.includes('//')) return 'must not contain //';
   if (plain.includes('\\')) return 'must not contain a backslash';
   if (plain.includes('@')) return 'must not contain @';
   if (/[?#]/.test(path)) return 'must not contain ? or #: use query';

@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 
 import { type Call, callFaults, type CallFault, callSchema } from './call.ts';
 import { isDateTime } from './date-time.ts';
-import { allowed, isTree, nearest, usefulErrors } from './schema-words.ts';
+import { allowed, isTree, nearest, type Tree, usefulErrors } from './schema-words.ts';
 
 /** A call that may be planned, or everything that is wrong with it. */
 export type CallCheck =
@@ -13,14 +13,15 @@ const mostFaults = 20;
 
 /**
  * An ajv for the contracts, with the one format they use. Costs some milliseconds: make one, keep it.
- * @param detailed all errors with their schemas; slower, also for what is right
+ * @param detailed all errors, not the first; slower, also for what is right
  */
 export function contractAjv(detailed: boolean): Ajv2020 {
-  const ajv = new Ajv2020({ allErrors: detailed, verbose: detailed, strict: true, allowUnionTypes: true });
+  const ajv = new Ajv2020({ allErrors: detailed, verbose: true, strict: true, allowUnionTypes: true });
   ajv.addFormat('date-time', { type: 'string', validate: isDateTime });
   return ajv;
 }
 
+const knownFields = new Set(Object.keys(callSchema.properties));
 const isCall = contractAjv(false).compile<Call>(callSchema);
 // Made when the first wrong call comes.
 let explain: ReturnType<Ajv2020['compile']> | undefined;
@@ -37,18 +38,22 @@ export function checkCall(value: unknown): CallCheck {
   if (!isTree(value)) return { ok: false, faults: [{ at: '', message: 'must be a JSON object with at least a path' }] };
   explain ??= contractAjv(true).compile(callSchema);
   // When what was cut off holds the mistake, at least the first one is known.
-  const errors = explain(cut(value)) ? isCall.errors : explain.errors;
+  const errors = explain(cut(knownFirst(value))) ? isCall.errors : explain.errors;
   const faults = new Map<string, CallFault>();
   for (const fault of usefulErrors(errors ?? []).map(faultOf)) {
     if (!faults.has(fault.at)) faults.set(fault.at, fault);
   }
   // The other rules still hold for the fields that are sound.
   const wrong = new Set([...faults.keys()].map((at) => at.split('/')[1] ?? ''));
-  const sound = Object.fromEntries(Object.entries(value).filter(([key]) => !wrong.has(pointerStep(key))));
-  for (const fault of callFaults({ path: '/', ...sound })) {
+  const sound = Object.entries(value).filter(([key]) => knownFields.has(key) && !wrong.has(key));
+  const rest: unknown = { path: '/', ...Object.fromEntries(sound) };
+  // Of very many mistakes some were not looked at: then the rest may not be sound either.
+  for (const fault of isCall(rest) ? callFaults(rest) : []) {
     if (!faults.has(fault.at)) faults.set(fault.at, fault);
   }
-  return { ok: false, faults: [...faults.values()].slice(0, mostFaults) };
+  // A mistake in a field we know tells more than a field we do not know.
+  const known = [...faults.values()].filter(({ at }) => knownFields.has(at.split('/')[1] ?? ''));
+  return { ok: false, faults: [...new Set([...known, ...faults.values()])].slice(0, mostFaults) };
 }
 
 function faultOf(error: ErrorObject): CallFault {
@@ -69,6 +74,8 @@ function faultOf(error: ErrorObject): CallFault {
     }
     case 'maxLength':
     case 'maxItems':
+      if (error.propertyName !== undefined)
+        return { at: error.instancePath, message: `has a name longer than ${params['limit'] ?? ''}` };
       return { at: error.instancePath, message: `is longer than ${params['limit'] ?? ''}` };
     case 'minLength':
     case 'minItems':
@@ -78,6 +85,12 @@ function faultOf(error: ErrorObject): CallFault {
     default:
       return { at: error.instancePath, message: `must be ${allowed(schema)}` };
   }
+}
+
+/** The same with the known fields in front, so that what is cut off is what nobody knows. */
+function knownFirst(value: Tree): Tree {
+  const known = Object.entries(value).filter(([key]) => knownFields.has(key));
+  return Object.fromEntries([...known, ...Object.entries(value)]);
 }
 
 /** A copy with at most 100 entries per map and list, so that a value of a hundred thousand mistakes costs little. */

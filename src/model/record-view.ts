@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
+import { jsonOrText } from './json-levels.ts';
 import type { InRecord } from './record.ts';
 import { isoTime } from './time.ts';
 
@@ -28,10 +29,5 @@ export function shownBytes(bytes: Buffer | null): ShownBytes {
 
 function parsed(value: Buffer | null): unknown {
   const text = shownBytes(value);
-  if (typeof text !== 'string') return text;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
+  return typeof text === 'string' ? jsonOrText(text) : text;
 }

@@ -1,6 +1,8 @@
 import type { ErrorObject } from 'ajv';
 
-type Tree = Readonly<Record<string, unknown>>;
+/** A map of unknown values. */
+/** A map of unknown values. */
+export type Tree = Readonly<Record<string, unknown>>;
 
 /** Whether a value is a map. */
 export function isTree(value: unknown): value is Tree {

@@ -51,6 +51,64 @@ describe('checkCall', () => {
     expect(faultsOf({ path: '/a', query })).toEqual([expect.objectContaining({ at: '/query/last' })]);
   });
 
+  it.each([
+    ['multipart that is no list', { multipart: 5 }],
+    ['parts that are no maps', { multipart: [null] }],
+    ['headers that are a text', { headers: 'abc' }],
+    ['a path that has no text', { path: { toString: 1, valueOf: 1 } }],
+  ])('names %s also behind a hundred unknown fields', (_what, wrong) => {
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`field${index}`, 1]));
+    const [field = ''] = Object.keys(wrong);
+
+    expect(faultsOf({ ...many, ...wrong }).map(({ at }) => at.split('/')[1])).toContain(field);
+  });
+
+  it('says what a hidden mistake should have been', () => {
+    const headers: Record<string, unknown> = {};
+    for (let index = 0; index < 150; index++) headers[`k${index}`] = index === 120 ? 5 : 'a';
+
+    expect(faultsOf({ path: '/a', headers })).toEqual([
+      { at: '/headers/k120', message: 'must be a text that fits ^[\\t\\x20-\\x7e\\x80-\\xff]*$' },
+    ]);
+  });
+
+  it.each(['\n', 'a\nb', '\u2028'])('looks at a query parameter whatever its name: %j', (name) => {
+    expect(faultsOf({ path: '/a', query: { [name]: { toString: 1, valueOf: 1 } } })).not.toEqual([]);
+  });
+
+  it.each(['query', 'headers'])('refuses names of more than 200 characters in %s', (field) => {
+    expect(faultsOf({ path: '/a', [field]: { ['n'.repeat(201)]: 'a' } })).toEqual([
+      { at: `/${field}`, message: 'has a name longer than 200' },
+    ]);
+  });
+
+  it.each(['body', 'context'])('refuses a %s that nests deeper than JSON can be written', (field) => {
+    const nested = (levels: number): unknown => JSON.parse(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`);
+
+    expect(faultsOf({ path: '/a', [field]: nested(499) })).toEqual([]);
+    expect(faultsOf({ path: '/a', [field]: nested(500) })).toEqual([
+      { at: `/${field}`, message: 'nests more than 500 levels deep' },
+    ]);
+    expect(faultsOf({ path: '/a', [field]: nested(100_000) })).toHaveLength(1);
+  });
+
+  it('refuses base64 that is none, and takes what encoders write', () => {
+    const part = (base64: string) => faultsOf({ path: '/a', multipart: [{ name: 'f', base64 }] });
+
+    for (const good of ['', 'aGk=', 'aGk', 'aGlo\r\naGlo', '_-8=']) expect(part(good)).toEqual([]);
+    for (const bad of ['!!!', 'a', 'aGk=aGk=', 'data:text/plain;base64,aGk=']) {
+      expect(part(bad)).toEqual([{ at: '/multipart/0/base64', message: 'is not base64' }]);
+    }
+  });
+
+  it.each(['/a//b', '//host', '/a/'.concat('/')])('refuses empty segments: %s', (path) => {
+    expect(faultsOf({ path }).map(({ at }) => at)).toEqual(['/path']);
+  });
+
+  it.each(['x-retry-count', 'X-Retry-Count', 'AUTHORIZATION'])('refuses %s, which Larkspur sets', (name) => {
+    expect(faultsOf({ path: '/a', headers: { [name]: '9' } }).map(({ at }) => at)).toEqual([`/headers/${name}`]);
+  });
+
   it('treats __proto__ as an unknown field', () => {
     expect(faultsOf(JSON.parse('{"path":"/a","__proto__":{"x":1}}'))).toEqual([
       expect.objectContaining({ at: '/__proto__' }),
