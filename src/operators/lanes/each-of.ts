@@ -62,6 +62,11 @@ class Merging<R> {
     const inner = new Inner(this);
     const subscription = inner$.subscribe(inner);
     if (subscription.closed) return;
+    // Stopped by what the inner emitted while it was being subscribed to.
+    if (this.subscriber.closed) {
+      subscription.unsubscribe();
+      return;
+    }
     inner.subscription = subscription;
     this.#running.add(inner);
   }

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 import { andThen } from '../../../../src/operators/interop/and-then.ts';
 
+const lost = new Error('lost');
+
 /** Subscribes and notes what comes, `|` for completion. */
 function noted(source$: Observable<unknown>) {
   const seen: unknown[] = [];
@@ -23,12 +25,12 @@ describe('andThen', () => {
     [
       'a source that fails',
       andThen(
-        throwError(() => 'lost'),
+        throwError(() => lost),
         () => 1,
       ),
-      ['lost'],
+      [lost],
     ],
-    ['a step that fails', andThen(of(1), () => throwError(() => 'lost')), ['lost']],
+    ['a step that fails', andThen(of(1), () => throwError(() => lost)), [lost]],
   ])('goes on with %s', (_, chain$, expected) => {
     expect(noted(chain$).seen).toEqual(expected);
   });
@@ -66,7 +68,7 @@ describe('andThen', () => {
 
   it.each<[string, Observable<number>]>([
     ['completed', of(1)],
-    ['failed', throwError(() => 'lost')],
+    ['failed', throwError(() => lost)],
   ])('says that it ended when the source %s', (_, source$) => {
     let ended = 0;
     noted(
