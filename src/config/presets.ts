@@ -12,10 +12,11 @@ const platformConcurrency: Readonly<Record<string, number>> = { weather: 10, new
 /** Numbers to start from, in the words of the file. Some depend on the name of the upstream. */
 export function preset(name: PresetName, upstream: string): RawUpstream {
   switch (name) {
-    // Trips on ratio and load together, comes back through a twentieth of the traffic.
+    // Trips on ratio and load together, comes back through a twentieth of the traffic. Its waits are min(2^n x 0.1 s, 30 s)
+    // with n = 1 for the first retry; `baseMs` is the first wait itself, so 200.
     case 'bot':
       return {
-        retry: { baseMs: 100, capMs: 30_000, jitter: { proportional: 0.5 } },
+        retry: { baseMs: 200, capMs: 30_000, jitter: { proportional: 0.5 } },
         breaker: {
           window: { ms: 60_000 },
           buckets: 60,

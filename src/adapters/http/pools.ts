@@ -1,3 +1,5 @@
+import type { LookupFunction } from 'node:net';
+
 import { type Dispatcher, Pool } from 'undici';
 
 import type { Clock } from '../../ports/clock.ts';
@@ -14,6 +16,8 @@ export interface PoolOptions {
   readonly maxAgeMs?: number;
   /** Authorities to trust instead of the system's, PEM. */
   readonly ca?: string;
+  /** Resolves names; default: the system's resolver. Asked for each new socket. */
+  readonly lookup?: LookupFunction;
 }
 
 /**
@@ -36,17 +40,18 @@ export class OriginPool {
     this.#clock = clock;
     this.#maxAgeMs = options.maxAgeMs ?? 60_000;
     const keepAliveMs = options.keepAliveMs ?? 4_000;
+    const { ca, lookup, connectTimeoutMs = 2_000 } = options;
+    const connect = { timeout: connectTimeoutMs, ...(ca && { ca }), ...(lookup && { lookup }) };
     this.#options = {
       connections: options.connections ?? 256,
       pipelining: 1,
-      connectTimeout: options.connectTimeoutMs ?? 2_000,
       keepAliveTimeout: keepAliveMs,
       // A server may promise to keep sockets longer; ours get no older than the pool.
       keepAliveMaxTimeout: this.#maxAgeMs,
       // Each attempt has one timer of its own, so undici needs none.
       headersTimeout: 0,
       bodyTimeout: 0,
-      ...(options.ca === undefined ? {} : { connect: { ca: options.ca, timeout: options.connectTimeoutMs ?? 2_000 } }),
+      connect,
     };
     this.#pool = new Pool(this.#origin, this.#options);
     this.#bornMs = clock.now();

@@ -9,6 +9,7 @@ import type { UpstreamConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { Breaker } from '../../../src/operators/breaker/breaker.ts';
 import type { BreakerOptions } from '../../../src/operators/breaker/options.ts';
+import { RetryPlan } from '../../../src/operators/retry/retry-plan.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'larkspur-presets-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -22,8 +23,15 @@ function upstream(preset: string, name = 'api'): UpstreamConfig {
 describe('preset bot', () => {
   const { retry, breaker } = upstream('bot');
 
-  it('waits 100 ms doubling to 30 s, spread by half', () => {
-    expect(retry).toMatchObject({ baseMs: 100, capMs: 30_000, jitter: { proportional: 0.5 } });
+  it('S000-24: retry 3 waits 0.4 to 1.2 s, retry 9 and later 15 to 45 s', () => {
+    if (retry === 'off') throw new Error('the preset does not retry');
+    const waits = (n: number) => [0, 1 - 1e-9].map((chance) => new RetryPlan(retry, { next: () => chance }).delayMs(n));
+
+    expect([waits(3), waits(9), waits(100)]).toEqual([
+      [400, 1_199],
+      [15_000, 44_999],
+      [15_000, 44_999],
+    ]);
   });
 
   it('looks at 60 s, needs more than 200 in flight, cools down for 60 s exactly', () => {
