@@ -24,6 +24,8 @@ export interface CallsApiOptions {
   readonly metrics: Metrics;
   /** Makes the id of a call that has none: unique without coordination. */
   newId(): string;
+  /** Why no worker could make a call, so that it is refused at the door; `undefined` when nothing stands against it. */
+  refusalOf(call: Call, id: string): Fault | undefined;
   /** Whether the sink takes records at present; `false` answers 503 at once. */
   sinkReady(): boolean;
   /** Longest `?wait=`, milliseconds. Default 30,000. */
@@ -93,8 +95,10 @@ export function callsRoutes(options: CallsApiOptions): readonly HttpRoute[] {
       ...(keyFault === undefined ? [] : [keyFault]),
     ];
     if (!read.ok || !('waitMs' in wait) || faults.length > 0) return of(invalid(faults));
-    if (!options.sinkReady()) return of(unavailable(read.call.id, 'Calls cannot be stored at present.'));
     const id = read.call.id ?? options.newId();
+    const refusal = options.refusalOf(read.call, id);
+    if (refusal !== undefined) return of(invalid([refusal]));
+    if (!options.sinkReady()) return of(unavailable(read.call.id, 'Calls cannot be stored at present.'));
     return intake.append(recordOf({ ...read.call, id }, query['key'], headers)).pipe(
       mergeMap((taken) => {
         if (taken.kind !== 'written') return of(notTaken(taken, id));

@@ -1,6 +1,4 @@
-import { feishuProfile } from '../adapters/feishu/profile.ts';
 import { FeishuTokens } from '../adapters/feishu/tokens.ts';
-import { httpProfile } from '../adapters/http/http-profile.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
 import { memoryAnswerCache } from '../adapters/system/answer-cache.ts';
@@ -17,6 +15,8 @@ import { Slots } from '../pipeline/slots.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Random } from '../ports/random.ts';
+
+import { profileOf } from './profiles.ts';
 
 /** The upstreams of a process, with the sockets to them. */
 export interface Destinations {
@@ -58,25 +58,23 @@ function destinationOf(
   processSlots: Slots,
   { clock, random, metrics }: DestinationParts,
 ): Destination {
-  const { name, baseUrl, concurrency, retry, breaker, fallback, limits } = upstream;
+  const { name, baseUrl, concurrency, retry, breaker, fallback } = upstream;
   const sender = new HttpUpstream(pool, { maxResponseBytes: upstream.maxResponseBytes });
-  const feishu = upstream.profile === 'feishu';
   return {
     name,
-    profile: feishu
-      ? feishuProfile({ upstream: name, apps, baseUrl, ...(limits.length > 0 ? { limits: { '*': limits } } : {}) })
-      : httpProfile({ upstream: name, baseUrl, limits }),
+    profile: profileOf(upstream, apps),
     upstream: sender,
-    tokens: feishu
-      ? new FeishuTokens({
-          apps,
-          upstream: sender,
-          pathPrefix: new URL(baseUrl).pathname.replace(/\/$/, ''),
-          clock,
-          random,
-          metrics,
-        })
-      : undefined,
+    tokens:
+      upstream.profile === 'feishu'
+        ? new FeishuTokens({
+            apps,
+            upstream: sender,
+            pathPrefix: new URL(baseUrl).pathname.replace(/\/$/, ''),
+            clock,
+            random,
+            metrics,
+          })
+        : undefined,
     limiter: new Limiter(),
     slots: new Slots(concurrency, processSlots),
     // A quarter more at the door than there are slots: enough that no slot waits for a claim.

@@ -10,6 +10,7 @@ import { LarkspurError, messageOf } from '../model/errors.ts';
 import { recordView } from '../model/record-view.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 
+import { refusals } from './profiles.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
 import { openStores, type Stores } from './stores.ts';
@@ -87,6 +88,7 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
             timers: parts.timers,
             metrics: parts.metrics,
             newId: randomUUID,
+            refusalOf: refusals(config),
             sinkReady: () => stores.readiness().every(({ ready }) => ready),
           }),
         )

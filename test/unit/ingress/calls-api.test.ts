@@ -59,6 +59,17 @@ describe('POST /v1/calls', () => {
     expect(world.records).toEqual([]);
   });
 
+  it('answers 400 at once to a call that no worker could make, and writes nothing', () => {
+    const fault = { at: '/upstream', message: 'is not configured; known: feishu' };
+    const world = api({ refusalOf: ({ upstream }, id) => (upstream === 'nope' && id === 'made' ? fault : undefined) });
+    const { answers } = world.post({ path: '/x', upstream: 'nope' }, { wait: '3s' });
+
+    expect(answers).toEqual([expect.objectContaining({ atMs: world.time.now(), status: 400 })]);
+    expect(answers[0]!.body).toMatchObject({ code: 'call_invalid', faults: [fault] });
+    expect(world.records).toEqual([]);
+    expect(world.post({ path: '/x' }).answers).toMatchObject([{ status: 202 }]);
+  });
+
   it('answers 503 with Retry-After at once while records cannot be stored', () => {
     const world = api({ sinkReady: () => false });
 

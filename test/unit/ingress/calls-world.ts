@@ -33,6 +33,7 @@ export function api({
     timers: time,
     metrics: noMetrics,
     newId: () => 'made',
+    refusalOf: () => undefined,
     sinkReady: () => true,
     sink: {
       append(record) {

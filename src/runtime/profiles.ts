@@ -1,0 +1,31 @@
+import { feishuProfile } from '../adapters/feishu/profile.ts';
+import { httpProfile } from '../adapters/http/http-profile.ts';
+import type { Config, UpstreamConfig } from '../config/config.ts';
+import type { Call } from '../model/call.ts';
+import type { Fault } from '../model/http.ts';
+import type { Profile } from '../ports/profile.ts';
+
+/** What is known about a configured upstream. */
+export function profileOf({ name, profile, baseUrl, limits }: UpstreamConfig, apps: Config['apps']): Profile {
+  return profile === 'feishu'
+    ? feishuProfile({ upstream: name, apps, baseUrl, ...(limits.length > 0 ? { limits: { '*': limits } } : {}) })
+    : httpProfile({ upstream: name, baseUrl, limits });
+}
+
+/**
+ * Tells, before a call is stored, why no worker with this configuration could make it: an upstream or app that is not
+ * configured, a call its upstream cannot be asked. `undefined` when nothing stands against it.
+ */
+export function refusals(config: Config): (call: Call, id: string) => Fault | undefined {
+  const profiles = new Map(
+    Object.values(config.upstreams).map((upstream) => [upstream.name, profileOf(upstream, config.apps)]),
+  );
+  return (call, id) => {
+    const profile = profiles.get(call.upstream ?? 'feishu');
+    if (profile === undefined) {
+      return { at: '/upstream', message: `is not configured; known: ${[...profiles.keys()].join(', ')}` };
+    }
+    const plan = profile.plan(call, id);
+    return 'reason' in plan ? { at: plan.at, message: plan.message } : undefined;
+  };
+}
