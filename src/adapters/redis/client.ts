@@ -46,6 +46,7 @@ export class RedisConnection {
   readonly #clock: Clock;
   readonly #waiting = new Set<() => void>();
   #away = false;
+  #closing = false;
 
   /** Connects in the background; nothing is awaited and nothing thrown for an absent server. */
   constructor(settings: RedisSettings) {
@@ -112,6 +113,7 @@ export class RedisConnection {
 
   /** Says goodbye and disconnects; never rejects. */
   async close(): Promise<void> {
+    this.#closing = true;
     if (this.client.status === 'ready') await this.client.quit().catch(() => undefined);
     this.client.disconnect();
   }
@@ -124,7 +126,7 @@ export class RedisConnection {
   }
 
   #left(why: string): void {
-    if (this.#away || this.client.status === 'end') return;
+    if (this.#away || this.#closing || this.client.status === 'end') return;
     this.#away = true;
     this.#logger.warn({ why }, 'Redis is away; what needs it waits');
   }

@@ -3,12 +3,19 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { RedisClaimStore } from '../../../src/adapters/redis/claim-store.ts';
+import { RedisConnection } from '../../../src/adapters/redis/client.ts';
 import { redisFindings } from '../../../src/adapters/redis/findings.ts';
-import { systemClock } from '../../../src/adapters/system/clock.ts';
+import { systemClock, systemTimers } from '../../../src/adapters/system/clock.ts';
 import { only } from '../../support/only.ts';
 import { connectRedis, redisMissing } from '../../support/redis.ts';
+import { RememberingLogger } from '../../support/remembering-logger.ts';
 import { LocalRedis } from '../../support/services/local-redis.ts';
-import { noLogger } from '../../support/silent.ts';
+import { noLogger, noMetrics } from '../../support/silent.ts';
+import { seededRandom } from '../../support/virtual-time.ts';
+
+/** Resolves at the event; unlike `once` it minds no errors before it. */
+const seen = (client: RedisConnection['client'], event: 'ready' | 'end'): Promise<void> =>
+  new Promise((resolve) => void client.once(event, () => resolve()));
 
 describe.skipIf(redisMissing !== '')(`a connection to Redis ${redisMissing}`, () => {
   let redis: LocalRedis | undefined;
@@ -38,7 +45,7 @@ describe.skipIf(redisMissing !== '')(`a connection to Redis ${redisMissing}`, ()
     const backAtMs: number[] = [];
     const back = Promise.all(
       clients.map(async (client) => {
-        await once(client, 'ready');
+        await seen(client, 'ready');
         backAtMs.push(performance.now());
       }),
     );
@@ -92,6 +99,26 @@ describe.skipIf(redisMissing !== '')(`a connection to Redis ${redisMissing}`, ()
       .poll(async () => (await redisFindings(wrong, systemClock))[0]?.message, { timeout: 5_000, interval: 100 })
       .toMatch(/WRONGPASS|NOAUTH|does not answer/);
     expect(JSON.stringify(await redisFindings(wrong, systemClock))).not.toContain('hunter');
+  });
+
+  it('says nothing about a Redis that is away when it is closed before it was ready', async () => {
+    const server = await start();
+    const logger = new RememberingLogger();
+    const connection = new RedisConnection({
+      url: server.url,
+      cluster: false,
+      clock: systemClock,
+      timers: systemTimers,
+      random: seededRandom(1),
+      logger,
+      metrics: noMetrics,
+    });
+    const ended = seen(connection.client, 'end');
+    await once(connection.client, 'connect');
+    await connection.close();
+    await ended;
+
+    expect(logger.text).toBe('');
   });
 
   it('keeps all keys of a script in one slot on a cluster', async () => {
