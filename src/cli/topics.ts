@@ -43,7 +43,7 @@ async function run(verb: Verb, { json = false, ...options }: Options): Promise<v
     if (verb === 'apply' && plan.refusals.length === 0) {
       await applyPlan(admin, plan, (step) => {
         applied++;
-        if (!json) print(`done: ${stepText(step)}`);
+        if (!json) print(`done: ${step.kind === 'create' ? step.topic.name : step.name}`);
       });
     }
     if (json) printJson({ mode: 'kafka', prefix: kafka.topicPrefix, ...plan, applied });

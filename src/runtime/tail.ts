@@ -4,6 +4,7 @@ import { openEmbedded } from '../adapters/embedded/embedded.ts';
 import { kafkaTail } from '../adapters/kafka/tail.ts';
 import { systemClock, systemTimers } from '../adapters/system/clock.ts';
 import type { Config } from '../config/config.ts';
+import { LarkspurError } from '../model/errors.ts';
 import type { InRecord } from '../model/record.ts';
 import { topicDeclarations } from '../model/topics.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -42,11 +43,23 @@ export async function tail(
     return;
   }
   const clocks = { clock: systemClock, timers: systemTimers };
-  const store = openEmbedded({ data, logger, topics: topicDeclarations, ...clocks });
+  const open = () => openEmbedded({ data, logger, topics: topicDeclarations, ...clocks });
+  const store = openOrPointTo(`http://${config.listen.admin.host}:${config.listen.admin.port}`, topic, last, open);
   try {
     await drain(store.tail(topic, { last, follow }), stop, show);
   } finally {
     await store.close();
+  }
+}
+
+/** Who holds the folder is most likely our own `up`: its admin port shows the topic, too. */
+function openOrPointTo<T>(adminUrl: string, topic: string, last: number, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (!(error instanceof LarkspurError) || error.code !== 'data_folder_locked') throw error;
+    const url = `${adminUrl}/admin/topics/${topic}/tail?last=${Math.min(last, 1_000)}`;
+    throw new LarkspurError(error.code, error.message, { cure: `ask that process: curl -s '${url}'`, cause: error });
   }
 }
 

@@ -65,7 +65,7 @@ export function listenFailure(
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') {
     return new LarkspurError('port_in_use', `${name} cannot listen on ${host}:${port}: the port is taken`, {
-      cure: `Stop the process that holds it (ss -ltnp 'sport = :${port}' names it), or set listen.${name} to another port.`,
+      cure: `Stop the process that holds it (ss -ltnp 'sport = :${port}' names it), or choose another with --${name} or listen.${name}.`,
       cause: error,
     });
   }

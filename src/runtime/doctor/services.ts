@@ -4,7 +4,7 @@ import { systemClock, systemRandom, systemTimers } from '../../adapters/system/c
 import type { Config, KafkaConfig } from '../../config/config.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
-import { stepText } from '../topics-plan.ts';
+import type { TopicStep } from '../topics-plan.ts';
 import { topicPlan, withTopicAdmin } from '../topics.ts';
 
 import { bad, badFrom, type Finding, ok, warn } from './finding.ts';
@@ -21,7 +21,11 @@ export async function kafkaFindings(kafka: KafkaConfig, logger: Logger): Promise
       for (const note of notes) findings.push(warn('topics', note, 'decide whether that is meant'));
       if (steps.length > 0) {
         findings.push(
-          bad('topics', `not as declared: ${steps.map(stepText).join('; ')}`, 'run `larkspur topics apply`'),
+          bad(
+            'topics',
+            notAsDeclared(steps),
+            '`larkspur topics plan` shows the changes, `larkspur topics apply` makes them',
+          ),
         );
       } else if (refusals.length === 0) findings.push(ok('topics', 'as declared'));
       return findings;
@@ -29,6 +33,16 @@ export async function kafkaFindings(kafka: KafkaConfig, logger: Logger): Promise
   } catch (error) {
     return [badFrom('kafka', error, reach)];
   }
+}
+
+function notAsDeclared(steps: readonly TopicStep[]): string {
+  const named = (missing: boolean): string =>
+    steps
+      .filter(({ kind }) => (kind === 'create') === missing)
+      .map((step) => (step.kind === 'create' ? step.topic.name : step.name))
+      .join(', ');
+  const [missing, different] = [named(true), named(false)];
+  return [missing && `missing: ${missing}`, different && `not as declared: ${different}`].filter(Boolean).join('; ');
 }
 
 const connectLimitMs = 3_000;
