@@ -1,5 +1,7 @@
 import { isCollection, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 
+import { nestsTooDeep } from '../model/json-levels.ts';
+
 import type { Mistake } from './mistake.ts';
 import { type Path, pathText } from './tree.ts';
 
@@ -42,12 +44,12 @@ export function readYaml(text: string, file: string): YamlSource {
   };
   visit(doc.contents, []);
   try {
-    return { value: doc.toJS({ maxAliasCount: 100 }) as unknown, lines, mistakes: [] };
+    const value: unknown = doc.toJS({ maxAliasCount: 100 });
+    // A map with an alias of itself nests without end.
+    if (!nestsTooDeep(value)) return { value, lines, mistakes: [] };
   } catch {
-    return {
-      value: undefined,
-      lines,
-      mistakes: [{ path: [], message: `${file}: an alias has no anchor or expands too far` }],
-    };
+    // Told below, as what it is to the reader of the file.
   }
+  const message = `${file}: an alias has no anchor, holds itself or expands too far`;
+  return { value: undefined, lines, mistakes: [{ path: [], message }] };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, linkSync, mkdirSync, openSync, readFileSync, readSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { LarkspurError, messageOf } from '../../model/errors.ts';
@@ -34,6 +34,37 @@ export function unusable(path: string, cause: unknown): LarkspurError {
     cure: 'give this user write permission and space there, or choose another folder with --data',
     cause,
   });
+}
+
+// Stands in the head of the first page of every LMDB file.
+const lmdbMagic = Buffer.from([0xde, 0xc0, 0xef, 0xbe]);
+
+/**
+ * Looks at the head of a database file. LMDB maps whatever is there: a file of another kind ends the process without a word.
+ * @throws {LarkspurError} `data_folder_unusable`
+ */
+export function checkDatabase(folder: string, file: string): void {
+  const head = headOf(file);
+  if (head.length === 0 || head.includes(lmdbMagic)) return;
+  throw new LarkspurError('data_folder_unusable', `data folder ${folder} cannot be used: ${file} is no database`, {
+    cure: 'put back a copy of the folder that is whole, or choose another folder with --data',
+  });
+}
+
+/** The first bytes of a file, none when there is no file. */
+function headOf(file: string): Buffer {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, 'r');
+  } catch {
+    return Buffer.alloc(0);
+  }
+  const head = Buffer.alloc(64);
+  try {
+    return head.subarray(0, readSync(descriptor, head));
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function readFormat(path: string): string | undefined {

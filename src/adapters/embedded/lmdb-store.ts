@@ -6,7 +6,7 @@ import { messageOf } from '../../model/errors.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 
-import { openDataFolder, unusable } from './data-folder.ts';
+import { checkDatabase, openDataFolder, unusable } from './data-folder.ts';
 import { leaveFolder, renewFolder, takeFolder } from './folder-lock.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { BlobLog, Codec, Store, Table } from './store.ts';
@@ -36,6 +36,7 @@ export class LmdbStore implements Store {
   /** Opens a data folder and locks it for this process. Throws `data_folder_locked`, `_unusable` or `_version`. */
   static open(path: string, timers: Timers, logger: Logger): LmdbStore {
     const { clusterId } = openDataFolder(path);
+    checkDatabase(path, join(path, 'db', 'data.mdb'));
     let env: RootDatabase<Buffer, Buffer>;
     try {
       env = open<Buffer, Buffer>({ path: join(path, 'db'), maxDbs: 16, encoding: 'binary', keyEncoding: 'binary' });

@@ -9,6 +9,10 @@ const load = files.load.bind(files);
 const mistakes = files.mistakes.bind(files);
 
 describe('mistakes', () => {
+  it.each(['apps: &a [*a]', 'upstreams: &a { feishu: *a }'])('name a file that holds itself: %s', (yaml) => {
+    expect(mistakes(yaml)).toEqual([expect.stringContaining('holds itself or expands too far')]);
+  });
+
   it('are listed all at once, each with path, line, value and what is allowed', () => {
     const yaml = `
 kafka: { brokers: ["a:1,b:2", "[::1]:9092", "x:99999", "c"], topicPrefx: l. }

@@ -49,6 +49,17 @@ describe('a data folder', () => {
     await second.close();
   });
 
+  it.each(['', 'garbage', 'g'.repeat(8_192)])('says so when its database is something else: %#', async (text) => {
+    await openHere().close();
+    writeFileSync(join(folder, 'db', 'data.mdb'), text);
+    const other = new FolderProcess(folder, 'hold');
+    const answer = await other.first();
+    await other.kill9();
+
+    if (text === '') expect(answer).not.toContain('data_folder_unusable');
+    else expect(JSON.parse(answer)).toMatchObject({ code: 'data_folder_unusable' });
+  });
+
   it('refuses a second process and names the first and the cure', async () => {
     const house = openHere();
     const other = new FolderProcess(folder, 'hold');
