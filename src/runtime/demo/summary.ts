@@ -23,7 +23,8 @@ export function summaryLines(figures: Figures): string[] {
     ['per attempt', `p50 ${duration(attemptMs.p50)}, p99 ${duration(attemptMs.p99)}`],
     [
       'quota',
-      `${quota.perChat} of 5 a second to one chat, ${quota.perApi} of 50 to one API; overrun ${quota.overrun} times`,
+      `at most ${quota.perChat} (of 5) a second came to one chat, ${quota.perApi} (of 50) to one API; ` +
+        `${quota.overrun} came too close together and were refused`,
     ],
     ['faults met', faults.join(', ') || 'none'],
     ['duration', `${duration(durationMs)}, ${callsPerSecond} calls a second`],
