@@ -1,10 +1,11 @@
-// Faults on purpose, against real services: npm run chaos -- kill|hang|drain|redis|broker|all [--json]
+// Faults on purpose, against real services (`faults`: on the embedded store): npm run chaos -- kill|hang|drain|redis|broker|faults|all [--json]
 import { parseArgs } from 'node:util';
 
 import { printReport } from '../../src/runtime/report.ts';
 
 import type { Scenario } from './scenario.ts';
 import { drainWorker } from './scenarios/drain-worker.ts';
+import { faultsAtUpstream } from './scenarios/faults.ts';
 import { hangUpstream } from './scenarios/hang-upstream.ts';
 import { killWorker } from './scenarios/kill-worker.ts';
 import { loseBroker } from './scenarios/lose-broker.ts';
@@ -16,10 +17,11 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   drain: drainWorker,
   redis: loseRedis,
   broker: loseBroker,
+  faults: faultsAtUpstream,
 };
 
 const usage = `npm run chaos -- ${Object.keys(scenarios).join('|')}|all [options]
-  --calls N     calls of kill, drain, redis and broker (100000)
+  --calls N     calls of kill, drain, redis and broker (100000); of faults at most 150
   --keys N      ordering keys (1000)
   --records N   backlog of hang (1000000)
   --hang S      seconds that the upstream hangs (180)

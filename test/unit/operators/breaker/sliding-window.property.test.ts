@@ -96,6 +96,16 @@ const startsOverWhenTheClockGoesBack: Make = () => {
   };
 };
 
+const countsFailuresTwice: Make = () => {
+  const window = new SlidingWindow({ windowMs, buckets });
+  return {
+    record: (nowMs, failed, slow) => window.record(nowMs, failed, slow),
+    calls: (nowMs) => window.calls(nowMs),
+    failures: (nowMs) => 2 * window.failures(nowMs),
+    slow: (nowMs) => window.slow(nowMs),
+  };
+};
+
 describe('SlidingWindow, invariants 1 to 3', () => {
   it('equals a naive model at every step, also when the clock goes back', () => {
     fc.assert(equalsNaiveModel(real), runs);
@@ -107,6 +117,7 @@ describe('SlidingWindow, invariants 1 to 3', () => {
     ['keeps one bucket too many', () => new SlidingWindow({ windowMs: windowMs + widthMs, buckets: buckets + 1 })],
     ['turns on writes only', turnsOnWritesOnly],
     ['starts over when the clock goes back', startsOverWhenTheClockGoesBack],
+    ['counts more failures than calls', countsFailuresTwice],
   ])('is caught when it %s', (_, mutant) => {
     expect(fc.check(equalsNaiveModel(mutant), runs).failed).toBe(true);
   });

@@ -1,0 +1,87 @@
+import { atLeast, atMost, type Bar, reportOf } from '../../../src/runtime/report.ts';
+import type { FaultRule } from '../../../src/sandbox/faults/fault-rule.ts';
+import { type LiveHouse, openLiveHouse } from '../../support/live-house.ts';
+import type { Scenario } from '../scenario.ts';
+
+// Less than the retry budget earns: no call is held for long, and no breaker decides the run.
+const rate = 0.08;
+const resetSeconds = 1;
+const faults: Readonly<Record<string, FaultRule>> = {
+  timeout: { kind: 'timeout', rate, acts: true },
+  unavailable: { kind: '503', rate },
+  refusal: { kind: '429', rate, resetSeconds },
+};
+const mostCalls = 150;
+const chats = 20;
+const attemptMs = 300;
+
+/** Gateway time-out, 503 and 429, one after the other, on the embedded store: the invariants of each stand as bars. */
+export const faultsAtUpstream: Scenario = async ({ calls, tell }) => {
+  const count = Math.min(calls, mostCalls);
+  const bars: Bar[] = [];
+  const figures: Record<string, unknown> = { calls: count };
+  for (const [name, rule] of Object.entries(faults)) {
+    tell(`${name}: ${count} calls`);
+    const house = await openLiveHouse({
+      raw: () => ({
+        upstreams: { feishu: { timeouts: { attemptMs, totalMs: 60_000 }, retry: { baseMs: 50, maxAttempts: 50 } } },
+      }),
+    });
+    try {
+      const round = await run(house, rule, count);
+      bars.push(...round.bars.map((bar) => ({ ...bar, name: `${name}.${bar.name}` })));
+      figures[name] = round.figures;
+    } finally {
+      await house.close();
+    }
+  }
+  return reportOf('faults', bars, figures);
+};
+
+async function run(house: LiveHouse, rule: FaultRule, count: number) {
+  const { sandbox } = house;
+  const ids = Array.from({ length: count }, (_, n) => `c-${n}`);
+  sandbox.setFaults([rule]);
+  const startedMs = performance.now();
+  await house.produce(ids.map((id, n) => [messageTo(id, `oc_${n % chats}`, Math.floor(n / chats)), `oc_${n % chats}`]));
+  await house.ended(count, 60_000);
+  const ms = Math.round(performance.now() - startedMs);
+
+  const [results, deadLetters] = [await house.results(), await house.deadLetters()];
+  const owed = Object.fromEntries(
+    Array.from({ length: chats }, (_, chat) => [`oc_${chat}`, ids.filter((_id, n) => n % chats === chat).length]),
+  );
+  const ledger = sandbox.verdict({ calls: owed });
+  const ended = new Set([...results.map(({ id }) => id), ...deadLetters.map(({ id }) => id)]);
+  const played = sandbox.stats().faults[rule.kind] ?? 0;
+  const attempts = results.flatMap((result) => result.attempts);
+  const bars = [
+    atMost('lost', count - ended.size + ledger.missing, 0),
+    atMost('twice', ledger.twice + results.length + deadLetters.length - ended.size, 0),
+    atMost('outOfOrder', ledger.outOfOrder, 0),
+    atMost('deadLetters', deadLetters.length, 0),
+    atLeast('faults', played, 1),
+    // Every fault is an attempt that failed, as the results tell it.
+    atMost('faultsUntold', Math.abs(played - attempts.filter((one) => one.class !== 'success').length), 0),
+    ...(rule.kind === '429' ? [atMost('callsBeforeReset', startsBeforeReset(sandbox.requests(1_000)), 0)] : []),
+  ];
+  return { bars, figures: { ms, faults: played, replays: sandbox.stats().replays, attempts: attempts.length } };
+}
+
+/** Requests of the API that arrived between a refusal and its reset; those already under way at that moment do not count. */
+function startsBeforeReset(requests: ReturnType<LiveHouse['sandbox']['requests']>): number {
+  const refused = requests.filter(({ status }) => status === 429).map(({ arrivedAtMs }) => arrivedAtMs);
+  // What left before the answer was read may still arrive a moment later.
+  const onTheWayMs = 250;
+  const messages = requests.filter(({ path }) => path.startsWith('/open-apis/im/'));
+  return messages.filter(({ arrivedAtMs }) =>
+    refused.some((atMs) => arrivedAtMs > atMs + onTheWayMs && arrivedAtMs < atMs + resetSeconds * 1_000),
+  ).length;
+}
+
+const messageTo = (id: string, chat: string, n: number) => ({
+  id,
+  path: '/open-apis/im/v1/messages',
+  query: { receive_id_type: 'chat_id' },
+  body: { receive_id: chat, msg_type: 'text', content: JSON.stringify({ text: `n=${n}` }) },
+});
