@@ -74,7 +74,7 @@ function version(): string {
 /** Runs the command line. Sets the exit code: 0 only on success. */
 async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('larkspur')
-    .description('A reactive dispatcher for Feishu (Lark): calls and events on Kafka topics.')
+    .description('A reactive dispatcher for Feishu (Lark): makes API calls out of records on Kafka topics.')
     .version(version())
     .showSuggestionAfterError()
     .showHelpAfterError('(add --help for what there is)');
