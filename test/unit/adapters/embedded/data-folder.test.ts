@@ -49,15 +49,22 @@ describe('a data folder', () => {
     await second.close();
   });
 
-  it.each(['', 'garbage', 'g'.repeat(8_192)])('says so when its database is something else: %#', async (text) => {
+  it.each(['garbage', 'g'.repeat(8_192)])('says so when its database is something else: %.9s', async (text) => {
     await openHere().close();
     writeFileSync(join(folder, 'db', 'data.mdb'), text);
+    // In a process of its own: what LMDB makes of such a file ends the process.
     const other = new FolderProcess(folder, 'hold');
-    const answer = await other.first();
+    const answer = JSON.parse(await other.first()) as { code: string };
     await other.kill9();
 
-    if (text === '') expect(answer).not.toContain('data_folder_unusable');
-    else expect(JSON.parse(answer)).toMatchObject({ code: 'data_folder_unusable' });
+    expect(answer.code).toBe('data_folder_unusable');
+  });
+
+  it('starts afresh in a database file that is still empty', async () => {
+    await openHere().close();
+    writeFileSync(join(folder, 'db', 'data.mdb'), '');
+
+    await expect(openHere().close()).resolves.toBeUndefined();
   });
 
   it('refuses a second process and names the first and the cure', async () => {
