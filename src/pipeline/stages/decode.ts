@@ -5,6 +5,7 @@ import { map } from 'rxjs';
 
 import { checkCall } from '../../model/contracts.ts';
 import { type InRecord, originOf, sizeOf } from '../../model/record.ts';
+import { whyNotJson } from '../../model/why-not-json.ts';
 import { deadlineOf } from '../../operators/timeout/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AssignedPartition, SourceEvent } from '../../ports/record-source.ts';
@@ -51,16 +52,17 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
   if (record.value === null) return ends({ kind: 'skipped' });
   // Decoded all the same, other bytes would reach the upstream than were sent.
   if (!isUtf8(record.value)) return refused('undecodable', 'the value is not UTF-8');
+  const text = record.value.toString('utf8');
   let value: unknown;
   try {
-    value = JSON.parse(record.value.toString('utf8'));
+    value = JSON.parse(text);
   } catch (error) {
-    return refused('undecodable', `the value is not JSON: ${error instanceof Error ? error.message : 'unreadable'}`);
+    return refused('undecodable', `the value is not JSON: ${whyNotJson(error, text)}`);
   }
   const checked = checkCall(value);
   if (!checked.ok) {
     const { faults } = checked;
-    const message = `the value is no call: ${faults.map((fault) => `${fault.at} ${fault.message}`).join('; ')}`;
+    const message = `the value is no call: ${faults.map(({ at, message }) => `${at} ${message}`.trim()).join('; ')}`;
     return ends({ kind: 'dead-letter', reason: 'invalid_call', message, faults });
   }
   const { call } = checked;

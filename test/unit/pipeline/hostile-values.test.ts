@@ -31,6 +31,21 @@ describe('a worker and values made to break it', () => {
     expect(bench.results.map(({ id }) => id)).toEqual(['b']);
   });
 
+  it.each(['hunter2', '{"secret":"hunter2"', '{"secret":hunter2}', '\ufeff{"secret":"hunter2"}'])(
+    'never repeats what a value that is no JSON holds: %s',
+    (text) => {
+      const bench = new PipelineBench();
+      bench.start();
+      bench.raw(Buffer.from(text), 'k');
+      bench.run(5_000);
+
+      const [letter] = bench.deadLetters;
+      expect(letter?.reason).toBe('undecodable');
+      expect(letter?.history.message).toMatch(/^the value is not JSON: ./);
+      expect(JSON.stringify(letter?.history)).not.toContain('hunter');
+    },
+  );
+
   it('refuses a value that is JSON but not UTF-8, instead of sending other characters than were meant', () => {
     const bench = new PipelineBench();
     const gbk = Buffer.concat([
