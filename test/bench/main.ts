@@ -1,9 +1,11 @@
-// npm run bench -- SCENARIO [--json]: throughput (real Kafka and Redis, against a control), operators (cost per stage).
+// npm run bench -- SCENARIO [--json]: throughput (real Kafka and Redis, against a control), operators (cost per stage),
+// surge (a load that a blocking gateway cannot carry; embedded).
 import { parseArgs } from 'node:util';
 
 import { type Report, printReport } from '../../src/runtime/report.ts';
 
 import { operatorsReport } from './operators.ts';
+import { surgeReport } from './surge/surge.ts';
 import { throughputReport } from './throughput/throughput.ts';
 
 /** What a scenario may be told. */
@@ -17,6 +19,7 @@ export interface BenchOptions {
 const scenarios: Readonly<Record<string, (options: BenchOptions) => Promise<Report>>> = {
   throughput: throughputReport,
   operators: operatorsReport,
+  surge: surgeReport,
 };
 
 const { values, positionals } = parseArgs({
