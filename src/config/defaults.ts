@@ -21,7 +21,7 @@ export const defaults = {
       lowBytes: 2 * MiB,
       totalBytes: 32 * MiB,
     },
-    lanes: { items: 4_096 },
+    lanes: { items: 2_048 },
     claims: {
       leaseMs: 30_000,
       renewMs: 10_000,

@@ -4,7 +4,7 @@ import { headerText, type RecordHeaders } from './record.ts';
 export const contextHeaders = ['traceparent', 'x-request-id', 'x-feishu-openid'] as const;
 
 /** Header that says how many retries came before an attempt. */
-export const retryCountHeader = 'x-retry-count';
+const retryCountHeader = 'x-retry-count';
 
 // Values of record headers come from outside: what HTTP cannot carry is left behind, never passed on.
 const sendable = /^[\t\x20-\x7e]{1,1024}$/;

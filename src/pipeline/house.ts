@@ -51,7 +51,7 @@ export const houseDefaults: HouseOptions = {
   ringCapacity: 1_024,
   watermarks: { highItems: 512, lowItems: 128, highBytes: 8 * 1_048_576, lowBytes: 2 * 1_048_576 },
   totalHighBytes: 32 * 1_048_576,
-  laneItems: 4_096,
+  laneItems: 2_048,
   maxInTurn: 1_024,
   minWorkMs: 300,
   commitEveryMs: 500,

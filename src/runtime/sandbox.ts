@@ -1,2 +1,1 @@
 export { createSandbox } from '../sandbox/sandbox.ts';
-export type { Sandbox } from '../sandbox/sandbox-api.ts';
