@@ -20,8 +20,10 @@ export interface DataFolder {
 export function openDataFolder(path: string): DataFolder {
   try {
     mkdirSync(path, { recursive: true });
-    writeFileSync(join(path, '.writable'), '');
-    unlinkSync(join(path, '.writable'));
+    // A name of our own: processes that start together must not remove each other's trial.
+    const trial = join(path, `.writable.${process.pid}`);
+    writeFileSync(trial, '');
+    unlinkSync(trial);
   } catch (error) {
     throw unusable(path, error);
   }
