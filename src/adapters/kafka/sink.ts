@@ -49,7 +49,7 @@ export function createKafkaSink(options: KafkaSinkOptions): KafkaSink {
 
 const topicRetryMs = 1_000;
 // Measured with 12 partitions at full load: fewer leave the broker idle, more make batches of one.
-const sendsAtOnce = 3;
+const sendsAtOnce = 2;
 
 interface Waiting {
   readonly record: OutRecord;

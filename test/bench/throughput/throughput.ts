@@ -7,11 +7,11 @@ import type { Finished } from './child.ts';
 import { type Place, runLatency, runRound } from './round.ts';
 
 const inFlight = 256;
-/** Calls of a round by the upstream's delay: enough that both contestants run hot for several seconds. */
+/** Calls of a round by the upstream's delay: the first seconds, in which code is compiled, must weigh little. */
 const callsOf = new Map([
-  [0, 60_000],
-  [10, 60_000],
-  [100, 16_000],
+  [0, 100_000],
+  [10, 100_000],
+  [100, 40_000],
 ]);
 const ratioBars = new Map([
   [0, 0.65],
