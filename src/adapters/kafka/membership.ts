@@ -32,6 +32,9 @@ export interface MembershipParts {
   readonly onRebalancing: () => void;
 }
 
+/** Every batch of the driver knows where it was asked to start; only its types do not. */
+type FetchedBatch = EachBatchPayload['batch'] & { readonly fetchedOffset?: string };
+
 const longestMetadata = 4_096;
 
 /** What one consumer life reads: which partitions, from where, and which of their commits still count. */
@@ -127,8 +130,9 @@ export class Membership {
     }
     this.#lose(lost);
     const open = [...kept.filter(({ next }) => next === undefined), ...added];
-    // A partition may come back that was paused in an earlier epoch: the driver still remembers that pause.
-    for (const { assigned } of added) this.#life.resume(this.#fullName(assigned.topic), assigned.partition);
+    // A fetch from an offset that retention has passed makes the driver overwrite the group's offset, metadata and all:
+    // then nobody could tell what was missed. So nothing is fetched before the place is known.
+    for (const { assigned } of open) this.#life.pause(this.#fullName(assigned.topic), assigned.partition);
     if (open.length > 0) this.#positioning = this.#position(open);
   }
 
@@ -157,6 +161,7 @@ export class Membership {
     held.next = found.offset;
     // A batch on its way may start somewhere else: after the seek it is stale.
     this.#life.seek(full, assigned.partition, found.offset);
+    this.#life.resume(full, assigned.partition);
     const { offset: fromOffset, metadata } = found;
     this.#parts.emit({ kind: 'assigned', partition: assigned, fromOffset, metadata });
   }
@@ -175,6 +180,7 @@ export class Membership {
       this.#life.fail(new Error(`${batch.topic}/${batch.partition} is shorter than it was: was it created anew?`));
       return;
     }
+    this.#tellJump(batch, held.next);
     const taken = this.#deliver(topic, held, held.next, batch);
     if (taken !== undefined) payload.resolveOffset(taken);
   }
@@ -182,6 +188,14 @@ export class Membership {
   #giveUp({ topic, partition }: EachBatchPayload['batch'], cause: unknown): void {
     const message = `records of ${topic}/${partition} cannot be delivered: ${messageOf(cause)}`;
     this.#life.fail(new LarkspurError('kafka_consumer_failed', message, { cause }));
+  }
+
+  /** The driver only fetches from elsewhere than asked when retention has taken what was asked for. */
+  #tellJump({ topic, partition, fetchedOffset }: FetchedBatch, next: number): void {
+    const missed = Number(fetchedOffset ?? next) - next;
+    if (missed <= 0) return;
+    const fields = { group: this.#parts.group, topic, partition, from: next, missed };
+    this.#parts.logger.error(fields, 'retention was faster than the group; reading goes on at the start of the log');
   }
 
   /** @returns the last offset that need not come again, `undefined` for none */

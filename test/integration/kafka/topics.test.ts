@@ -1,6 +1,7 @@
 import { Kafka, logLevel } from 'kafkajs';
 import { expect, it } from 'vitest';
 
+import type { SourceEvent } from '../../../src/ports/record-source.ts';
 import { only } from '../../support/only.ts';
 import { KafkaHarness } from '../../support/services/kafka-harness.ts';
 import { describeWithKafka } from '../../support/services/provided.ts';
@@ -127,6 +128,59 @@ describeWithKafka('topics that change', (brokers) => {
     expect(reader.values).toEqual(['7', '8', '9']);
     expect(kafka.logger.lines.find(({ fields }) => fields['missed'] === 5)?.level).toBe('error');
     await second.close();
+    await kafka.close();
+  });
+
+  it('nothing is fetched before the place is known, or what retention took could not be counted', async () => {
+    const kafka = new KafkaHarness(brokers);
+    const topic = await kafka.topic(1);
+    await kafka.write(
+      topic,
+      Array.from({ length: 10 }, (_, index) => value(String(index))),
+    );
+    const group = kafka.unique('group');
+    const admin = driver();
+    await admin.connect();
+    const partitions = [{ partition: 0, offset: '2' }];
+    await admin.setOffsets({ groupId: group, topic: kafka.prefix + topic, partitions });
+    await admin.deleteTopicRecords({ topic: kafka.prefix + topic, partitions: [{ partition: 0, offset: '7' }] });
+    const fetchOffsets = admin.fetchOffsets.bind(admin);
+    admin.fetchOffsets = async (asked) => {
+      await new Promise((resolve) => setTimeout(resolve, 1_500)); // slower than the first fetches
+      return fetchOffsets(asked);
+    };
+    const events: SourceEvent[] = [];
+    const membership = kafka.membership(group, [topic], admin, (event) => events.push(event));
+    await expect.poll(() => events.length, { timeout: 20_000 }).toBe(4);
+    expect(events[0]).toMatchObject({ kind: 'assigned', fromOffset: 7 });
+    expect(kafka.logger.lines.find(({ fields }) => fields['missed'] === 5)?.level).toBe('error');
+    await membership.end();
+    await admin.disconnect();
+    await kafka.close();
+  });
+
+  it('a retention that overtakes a paused member is counted when it reads on', async () => {
+    const kafka = new KafkaHarness(brokers);
+    const topic = await kafka.topic(1);
+    const source = kafka.member(kafka.unique('group'), [topic]);
+    const reader = new SourceReader(source);
+    await kafka.write(topic, [value('0')]);
+    await reader.until(() => reader.records.length === 1);
+    source.pause(reader.partition());
+    await kafka.write(
+      topic,
+      Array.from({ length: 9 }, (_, index) => value(String(index + 1))),
+    );
+    const admin = driver();
+    await admin.connect();
+    await admin.fetchTopicOffsets(kafka.prefix + topic);
+    await admin.deleteTopicRecords({ topic: kafka.prefix + topic, partitions: [{ partition: 0, offset: '7' }] });
+    await admin.disconnect();
+    source.resume(reader.partition());
+    await reader.until(() => reader.records.length === 4);
+    expect(reader.values).toEqual(['0', '7', '8', '9']);
+    expect(kafka.logger.lines.find(({ fields }) => fields['missed'] === 6)?.level).toBe('error');
+    await source.close();
     await kafka.close();
   });
 });

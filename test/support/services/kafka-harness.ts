@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 
+import type { Admin } from 'kafkajs';
 import { merge, toArray } from 'rxjs';
 
 import { createKafkaAdmin } from '../../../src/adapters/kafka/admin.ts';
-import type { KafkaOptions } from '../../../src/adapters/kafka/client.ts';
+import { createClient, type KafkaOptions, patient } from '../../../src/adapters/kafka/client.ts';
+import { groupDefaults } from '../../../src/adapters/kafka/life.ts';
+import { Membership } from '../../../src/adapters/kafka/membership.ts';
 import { createKafkaSink, type KafkaSink } from '../../../src/adapters/kafka/sink.ts';
 import { createKafkaSource, type KafkaSource, type KafkaSourceOptions } from '../../../src/adapters/kafka/source.ts';
 import { systemClock, systemRandom, systemTimers } from '../../../src/adapters/system/clock.ts';
 import type { InRecord, OutRecord } from '../../../src/model/record.ts';
+import type { SourceEvent } from '../../../src/ports/record-source.ts';
 import type { TopicAdmin } from '../../../src/ports/topic-admin.ts';
 import { only } from '../only.ts';
 import { RememberingLogger } from '../remembering-logger.ts';
@@ -15,6 +19,8 @@ import { noMetrics } from '../silent.ts';
 import { SourceReader } from '../source-reader.ts';
 
 const world = { clock: systemClock, timers: systemTimers, random: systemRandom, metrics: noMetrics };
+
+const testTuning = { sessionTimeoutMs: 6_000, heartbeatMs: 1_000, rebalanceTimeoutMs: 10_000, maxWaitMs: 100 };
 
 /** The Kafka adapters of a test, on topics of its own. */
 export class KafkaHarness {
@@ -54,8 +60,19 @@ export class KafkaHarness {
     const { tuning, lives, ...rest } = options;
     return createKafkaSource({
       ...{ client: this.client, prefix: this.prefix, logger: this.logger, group, topics, ...world, ...rest },
-      tuning: { sessionTimeoutMs: 6_000, heartbeatMs: 1_000, rebalanceTimeoutMs: 10_000, maxWaitMs: 100, ...tuning },
+      tuning: { ...testTuning, ...tuning },
       lives: { baseMs: 200, capMs: 1_000, ...lives },
+    });
+  }
+
+  /** One life of a member, with an admin of the test's own. */
+  membership(group: string, topics: readonly string[], admin: Admin, emit: (event: SourceEvent) => void): Membership {
+    let epoch = 0;
+    const nothing = () => undefined;
+    return new Membership({
+      ...{ kafka: createClient(this.client, this.logger, patient), admin, group, topics, prefix: this.prefix, emit },
+      ...{ tuning: { ...groupDefaults, ...testTuning }, logger: this.logger, ...world },
+      ...{ nextEpoch: () => (epoch += 1), onJoined: nothing, onRebalancing: nothing },
     });
   }
 
