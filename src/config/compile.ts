@@ -58,6 +58,7 @@ function compileKafka(raw: NonNullable<RawConfig['kafka']>, pem: PemTexts): Kafk
     topicPrefix: raw.topicPrefix ?? serviceDefaults.kafka.topicPrefix,
     group: raw.group ?? serviceDefaults.kafka.group,
     clientId: raw.clientId ?? serviceDefaults.kafka.clientId,
+    sessionTimeoutMs: raw.sessionTimeoutMs ?? serviceDefaults.kafka.sessionTimeoutMs,
     ssl:
       raw.ssl === undefined || raw.ssl === false
         ? undefined

@@ -14,6 +14,8 @@ export interface KafkaConfig {
   readonly topicPrefix: string;
   readonly group: string;
   readonly clientId: string;
+  /** A worker that is silent for so long loses its partitions. */
+  readonly sessionTimeoutMs: number;
   /** PEM texts, `undefined` for plain text; an empty object trusts the system's authorities. */
   readonly ssl: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
   readonly sasl:

@@ -36,7 +36,13 @@ export const defaults = {
 
 /** What holds for Kafka and Redis once they are named. */
 export const serviceDefaults = {
-  kafka: { topicPrefix: 'larkspur.', group: 'larkspur-worker', clientId: 'larkspur', ssl: false },
+  kafka: {
+    topicPrefix: 'larkspur.',
+    group: 'larkspur-worker',
+    clientId: 'larkspur',
+    sessionTimeoutMs: 30_000,
+    ssl: false,
+  },
   redis: { cluster: false, keyPrefix: 'larkspur:' },
 } satisfies RawConfig;
 

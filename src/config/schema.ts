@@ -28,6 +28,11 @@ const kafka = section(
       pattern: '^[A-Za-z0-9._-]{1,100}$',
       description: 'letters, digits, dot, underscore, dash',
     }),
+    sessionTimeoutMs: Type.Integer({
+      minimum: 6_000,
+      maximum: 300_000,
+      description: 'a worker that is silent for so long loses its partitions: what they wait for after a kill',
+    }),
     ssl: Type.Union(
       [
         Type.Boolean(),

@@ -44,6 +44,11 @@ export interface RecordSource {
   /** Names the cluster in origins; stable over restarts. Known once the first `assigned` came. */
   clusterId(): string;
   readonly event$: Observable<SourceEvent>;
+  /**
+   * Emits when partitions are about to be dealt out anew: what is committed inside `next` still counts for those that move.
+   * Absent: never. Not every loss is announced.
+   */
+  readonly rebalancing$?: Observable<void>;
   pause(partition: AssignedPartition): void;
   resume(partition: AssignedPartition): void;
   /**

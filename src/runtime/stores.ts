@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs';
 
 import { openEmbedded } from '../adapters/embedded/embedded.ts';
 import type { ReadinessCheck } from '../adapters/http/admin-routes.ts';
+import { tuningFor } from '../adapters/kafka/life.ts';
 import { createKafkaSink } from '../adapters/kafka/sink.ts';
 import { createKafkaSource } from '../adapters/kafka/source.ts';
 import { kafkaTail } from '../adapters/kafka/tail.ts';
@@ -89,7 +90,12 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     sink,
     claims,
     source: () => {
-      const source = createKafkaSource({ ...shared, group: kafka.group, topics: inputTopics });
+      const source = createKafkaSource({
+        ...shared,
+        group: kafka.group,
+        topics: inputTopics,
+        tuning: tuningFor(kafka.sessionTimeoutMs),
+      });
       sources.push(source);
       return source;
     },

@@ -38,6 +38,20 @@ export const groupDefaults: GroupTuning = {
   leaveLimitMs: 10_000,
 };
 
+/**
+ * The tuning for another session timeout: a join and the watchdog wait in proportion, so that a member is given up by
+ * itself when the group has given it up, and not while it joins. Six heartbeats or more fit into a session.
+ */
+export function tuningFor(sessionTimeoutMs: number): Partial<GroupTuning> {
+  const share = sessionTimeoutMs / groupDefaults.sessionTimeoutMs;
+  return {
+    sessionTimeoutMs,
+    heartbeatMs: Math.min(groupDefaults.heartbeatMs, Math.floor(sessionTimeoutMs / 6)),
+    rebalanceTimeoutMs: groupDefaults.rebalanceTimeoutMs * share,
+    watchdogMs: groupDefaults.watchdogMs * share,
+  };
+}
+
 /** What a life tells. None of these may throw. */
 export interface LifeListener {
   joined(memberId: string, assignment: Readonly<Record<string, readonly number[]>>): void;

@@ -1,5 +1,5 @@
 import type { Admin, Kafka } from 'kafkajs';
-import { filter, map, Observable, type Subscriber } from 'rxjs';
+import { filter, map, Observable, Subject, type Subscriber } from 'rxjs';
 
 import { LarkspurError, messageOf } from '../../model/errors.ts';
 import { fromAbortable } from '../../operators/interop/from-abortable.ts';
@@ -31,8 +31,6 @@ export interface KafkaSourceOptions {
   readonly metrics: Metrics;
   readonly tuning?: Partial<GroupTuning>;
   readonly lives?: Partial<LifeBudgetOptions>;
-  /** Called when the group starts to rebalance: a commit made in this call still counts for the old assignment. */
-  readonly onRebalancing?: () => void;
 }
 
 /** {@link RecordSource} on Kafka. */
@@ -60,6 +58,8 @@ const farewellMs = 5_000;
 
 class GroupMember implements KafkaSource {
   readonly event$: Observable<SourceEvent>;
+  readonly rebalancing$: Observable<void>;
+  readonly #rebalancing$ = new Subject<void>();
   readonly #options: KafkaSourceOptions;
   readonly #tuning: GroupTuning;
   readonly #kafka: Kafka;
@@ -91,6 +91,7 @@ class GroupMember implements KafkaSource {
     metrics.gauge('larkspur_kafka_assigned_partitions', 'Partitions this process reads', ['group'], () => [
       [{ group }, this.#membership?.size ?? 0],
     ]);
+    this.rebalancing$ = this.#rebalancing$.asObservable();
     this.#closed = new Promise((resolve) => (this.#close = resolve));
     this.event$ = new Observable((subscriber) => {
       if (this.#running !== undefined) {
@@ -162,7 +163,7 @@ class GroupMember implements KafkaSource {
 
   /** One life from connection to end; returns what ended it. */
   async #live(): Promise<unknown> {
-    const { group, topics, prefix, clock, timers, logger, onRebalancing } = this.#options;
+    const { group, topics, prefix, clock, timers, logger } = this.#options;
     const admin = this.#adminKafka.admin();
     try {
       await Promise.race([this.#prepare(admin), this.#closed]);
@@ -172,7 +173,7 @@ class GroupMember implements KafkaSource {
         nextEpoch: () => (this.#epoch += 1),
         emit: (event) => this.#subscriber?.next(event),
         onJoined: () => this.#joins.add({ group }),
-        onRebalancing: () => onRebalancing?.(),
+        onRebalancing: () => this.#rebalancing$.next(),
       });
       this.#membership = membership;
       const reason = await Promise.race([membership.ended, this.#closed]);

@@ -17,7 +17,7 @@ export interface CommitContext {
 
 /**
  * Counts settled records as done and commits each partition up to its first unfinished record: on a timer, after many
- * completions, and when the stream ends. One commit is out at a time; one that was not stored goes again with the next, also
+ * completions, when partitions are about to move, and when the stream ends. One commit is out at a time; one that was not stored goes again with the next, also
  * when no further record ends. Unsubscribing stops the timer; what was not
  * committed by then is delivered again.
  */
@@ -27,6 +27,7 @@ export function commit(context: CommitContext): OperatorFunction<Settled, Settle
     new Observable((subscriber) => {
       let committing = false;
       let completed = false;
+      let again = false;
       const out = new Subscription();
       let cancelTimer = (): void => undefined;
 
@@ -38,6 +39,7 @@ export function commit(context: CommitContext): OperatorFunction<Settled, Settle
           return;
         }
         committing = true;
+        again = false;
         let stored = false;
         out.add(
           source.commit(commits).subscribe({
@@ -48,7 +50,10 @@ export function commit(context: CommitContext): OperatorFunction<Settled, Settle
             error: (error: unknown) => subscriber.error(error),
             complete: () => {
               committing = false;
-              if (!completed) return;
+              if (!completed) {
+                if (again) commitNow();
+                return;
+              }
               // What was settled meanwhile goes now, when nobody will come after it.
               if (stored) commitNow();
               else subscriber.complete();
@@ -63,6 +68,16 @@ export function commit(context: CommitContext): OperatorFunction<Settled, Settle
         });
       };
       arm();
+      out.add(
+        source.rebalancing$?.subscribe({
+          next: () => {
+            // Behind a commit on its way goes one more: the next owner need not repeat what ended meanwhile.
+            again = committing;
+            commitNow();
+          },
+          error: (error: unknown) => subscriber.error(error),
+        }),
+      );
       out.add(
         settled$.subscribe({
           next: (settled) => {

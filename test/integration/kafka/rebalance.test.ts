@@ -91,14 +91,15 @@ describeWithKafka('a rebalance', (brokers) => {
     const topic = await kafka.topic(2);
     await kafka.write(topic, numbered(0, 200));
     const group = kafka.unique('group');
-    const onRebalancing = () => {
+    const source = kafka.member(group, [topic]);
+    const first = new SourceReader(source);
+    const commitAll = () => {
       const commits = first.partitions.map((partition) => ({
         ...{ partition, offset: first.valuesOf(partition.partition).length, metadata: '' },
       }));
       void only(source.commit(commits));
     };
-    const source = kafka.member(group, [topic], { onRebalancing });
-    const first = new SourceReader(source);
+    source.rebalancing$?.subscribe({ next: commitAll, error: () => undefined });
     await first.until(() => first.records.length === 200);
     const second = new SourceReader(kafka.member(group, [topic]));
     await second.until(() => second.partitions.length === 1);

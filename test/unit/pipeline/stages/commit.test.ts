@@ -22,9 +22,11 @@ function stage(answers: readonly Observable<void>[]) {
   const partitions = new Partitions(rings);
   partitions.open(partition, 0, null);
   const asked: number[][] = [];
+  const rebalancing$ = new Subject<void>();
   const source: RecordSource = {
     clusterId: () => 'cluster',
     event$: NEVER,
+    rebalancing$,
     pause: () => undefined,
     resume: () => undefined,
     ready: () => true,
@@ -43,6 +45,7 @@ function stage(answers: readonly Observable<void>[]) {
   });
   return {
     asked,
+    rebalancing$,
     time,
     settled$,
     completed: () => completed,
@@ -81,5 +84,18 @@ describe('commit', () => {
     settled$.complete();
 
     expect([asked, completed()]).toEqual([[[1]], true]);
+  });
+
+  it('commits before partitions move, and once more behind a commit that was on its way', () => {
+    const slow$ = new Subject<void>();
+    const { asked, settle, rebalancing$ } = stage([slow$]);
+    settle(0);
+    rebalancing$.next();
+    settle(1);
+    rebalancing$.next();
+    expect(asked).toEqual([[1]]);
+    slow$.next();
+    slow$.complete();
+    expect(asked).toEqual([[1], [2]]);
   });
 });
