@@ -2,7 +2,7 @@ import { type BreakerOptions, breakerDefaults } from '../operators/breaker/optio
 import { retryDefaults, type RetryOptions } from '../operators/retry/options.ts';
 
 import type { Address, Config, FallbackConfig, KafkaConfig, LimitConfig, UpstreamConfig } from './config.ts';
-import { defaults, serviceDefaults } from './defaults.ts';
+import { defaults, idempotencyKeyDefaults, serviceDefaults } from './defaults.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
 
@@ -95,6 +95,7 @@ function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
     breaker: raw.breaker === 'off' ? 'off' : compileBreaker(raw.breaker ?? {}),
     limits: (raw.limits ?? []).map(compileLimit),
     fallback: raw.fallback === 'off' ? 'off' : compileFallback(raw.fallback ?? {}),
+    idempotencyKey: raw.idempotencyKey === undefined ? undefined : { ...idempotencyKeyDefaults, ...raw.idempotencyKey },
   };
 }
 

@@ -71,6 +71,8 @@ export interface UpstreamConfig {
   readonly breaker: BreakerOptions | 'off';
   readonly limits: readonly LimitConfig[];
   readonly fallback: FallbackConfig | 'off';
+  /** How the upstream recognises a repeated POST or PATCH; `undefined`: it does not. */
+  readonly idempotencyKey: { readonly header: string; readonly windowMs: number } | undefined;
 }
 
 /** Sizes and times of the pipeline. */

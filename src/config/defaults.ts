@@ -34,6 +34,12 @@ export const defaults = {
   drainMs: 20_000,
 } satisfies RawConfig;
 
+/** What holds for an upstream's idempotency key once it is declared. */
+export const idempotencyKeyDefaults = {
+  header: 'Idempotency-Key',
+  windowMs: 86_400_000,
+} satisfies RawUpstream['idempotencyKey'];
+
 /** What holds for Kafka and Redis once they are named. */
 export const serviceDefaults = {
   kafka: {
@@ -72,6 +78,7 @@ export function upstreamDefaults(name: string, written: RawUpstream): RawUpstrea
     breaker: breakerFor(written, attemptMs),
     limits: [],
     fallback: fallbackFor(written),
+    ...(written.idempotencyKey === undefined ? {} : { idempotencyKey: idempotencyKeyDefaults }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { isReservedHeader } from '../model/call.ts';
 import { isTree } from '../model/schema-words.ts';
 
 import type { Mistake } from './mistake.ts';
@@ -78,6 +79,13 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Rep
   const name = at.join('.');
   if (upstream.baseUrl === undefined && !('baseUrl' in own) && !('targets' in own)) {
     report([...at, 'baseUrl'], 'is missing, must be an http:// or https:// address');
+  }
+  const { header } = upstream.idempotencyKey ?? {};
+  if (upstream.idempotencyKey !== undefined && upstream.profile === 'feishu') {
+    report([...at, 'idempotencyKey'], 'is only for profile http: which API of Feishu takes which key is known');
+  }
+  if (header !== undefined && (isReservedHeader(header) || header.toLowerCase() === 'content-type')) {
+    report([...at, 'idempotencyKey', 'header'], `is ${header}, which has its own meaning: name one for the key alone`);
   }
   const { connectMs, attemptMs, totalMs } = upstream.timeouts ?? {};
   notAbove(report, [...at, 'timeouts', 'connectMs'], connectMs, `${name}.timeouts.attemptMs`, attemptMs);

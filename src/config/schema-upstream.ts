@@ -151,6 +151,16 @@ export const upstreamSchema = section(
         afterAttempts: count('attempts before it is used', 1, 1000),
       }),
     ),
+    idempotencyKey: section(
+      {
+        header: Type.String({
+          pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$",
+          description: 'request header that carries the key',
+        }),
+        windowMs: Type.Integer({ minimum: 1, maximum: 31_622_400_000, description: 'how long a key is remembered' }),
+      },
+      'the upstream does a POST or PATCH once, however often it comes with the same key (profile http)',
+    ),
     health: section({ path, intervalMs: ms('between two probes'), timeoutMs: ms('for one probe') }),
     cache: section({ ttlMs: ms('how long a read is kept') }),
     use: Type.Array(Type.String({ minLength: 1 }), { description: 'modules with own operators' }),

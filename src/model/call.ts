@@ -124,6 +124,12 @@ const reservedHeaders = new Set([
   'request-id',
 ]);
 
+/** Whether a request header is for Larkspur alone to set; any case. */
+export function isReservedHeader(name: string): boolean {
+  const lower = name.toLowerCase();
+  return reservedHeaders.has(lower) || lower.startsWith('larkspur-');
+}
+
 /** One mistake in a call: where, and what is wrong. */
 export interface CallFault {
   /** JSON pointer, e.g. `/path`. */
@@ -142,7 +148,7 @@ export function callFaults(call: Call): CallFault[] {
   for (const name of Object.keys(call.headers ?? {})) {
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
       faults.push({ at: `/headers/${name}`, message: 'is not a valid HTTP header name' });
-    } else if (reservedHeaders.has(name.toLowerCase()) || name.toLowerCase().startsWith('larkspur-')) {
+    } else if (isReservedHeader(name)) {
       faults.push({ at: `/headers/${name}`, message: 'is set by Larkspur and cannot be given' });
     }
   }

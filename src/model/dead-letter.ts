@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 
+import { headerText, type InRecord } from './record.ts';
 import { attemptSchema } from './result.ts';
 
 /** Why a record ended without an answer. Closed list. */
@@ -27,6 +28,12 @@ export const deadLetterHeaders = {
   history: 'larkspur-history',
 } as const;
 
+/** The record that a dead letter first was, for one that is sent again; `undefined` for any other record. */
+export function firstOrigin({ headers }: Pick<InRecord, 'headers'>): string | undefined {
+  const text = headerText(headers, deadLetterHeaders.origin);
+  return text === '' ? undefined : text;
+}
+
 /** The JSON in the header `larkspur-history`. */
 export const deadLetterHistorySchema = Type.Object(
   {
@@ -37,6 +44,17 @@ export const deadLetterHistorySchema = Type.Object(
     upstream: Type.Optional(Type.String()),
     faults: Type.Optional(
       Type.Array(Type.Object({ at: Type.String(), message: Type.String() }, { additionalProperties: false })),
+    ),
+    unknown: Type.Optional(
+      Type.Object(
+        {
+          since: Type.String({ format: 'date-time', description: 'When the first request left that may have acted' }),
+          attempts: Type.Integer({ minimum: 1, description: 'Attempts that may have acted' }),
+          requestBytes: Type.Integer({ minimum: 0, description: 'Body of the request, of which some or all left' }),
+          keyed: Type.Boolean({ description: 'Whether the request carried a key by which its API knows a repeat' }),
+        },
+        { additionalProperties: false, description: 'With outcome_unknown: what is known' },
+      ),
     ),
     attempts: Type.Array(attemptSchema, { description: 'The last ones; header bytes stay bounded' }),
   },

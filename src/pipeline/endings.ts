@@ -1,11 +1,19 @@
+import type { Verdict } from '../model/outcome.ts';
+
 import type { Ending, Job } from './job.ts';
 
 /**
  * Notes that an attempt which started at `sinceMs` may have taken effect; the first one counts. For a call that may be
  * repeated freely it makes no difference, so its fallback and its deadline stay what they are.
+ * @param tokenVersion with which token it was made; unknown for an attempt of an earlier owner
  */
-export function mayHaveActed(job: Job, sinceMs: number): void {
-  if (job.plan.repeat.kind !== 'always') job.ambiguousSinceMs ??= sinceMs;
+export function mayHaveActed(job: Job, sinceMs: number, tokenVersion?: number): void {
+  if (job.plan.repeat.kind === 'always') return;
+  if (job.ambiguousSinceMs === undefined) {
+    job.ambiguousSinceMs = sinceMs;
+    job.ambiguousToken = tokenVersion;
+  }
+  job.ambiguousAttempts++;
 }
 
 /** Whether a call whose outcome is unknown may be sent again: freely, or while the platform still knows its key. */
@@ -20,15 +28,27 @@ export function mayRepeat({ plan: { repeat }, ambiguousSinceMs }: Job, nowMs: nu
   }
 }
 
-/** The ending of a call that may or may not have taken effect and must not be sent again. */
-export function unknownOutcome(job: Job): Ending {
+/** Whether the platform still takes the caller for the one whose attempt may have acted: some keys count per token. */
+export function keyHolds({ plan: { repeat }, ambiguousSinceMs, ambiguousToken }: Job, tokenVersion?: number): boolean {
+  if (repeat.kind !== 'keyed' || repeat.perToken !== true || ambiguousSinceMs === undefined) return true;
+  return ambiguousToken !== undefined && ambiguousToken === tokenVersion;
+}
+
+/**
+ * The ending of a call that may or may not have taken effect and must not be sent again. Where an attempt may have acted,
+ * this is the only honest ending but an answer, whatever was said to later attempts.
+ * @param later what ended the call, where that was a later attempt
+ */
+export function unknownOutcome(job: Job, later?: Pick<Verdict, 'class' | 'message'>): Ending {
+  const where = `${job.plan.api} at ${job.destination.name} may have taken effect: a request left and no answer came, and`;
   return {
     kind: 'dead-letter',
     reason: 'outcome_unknown',
-    class: 'ambiguous',
+    class: later?.class ?? 'ambiguous',
     message:
-      `${job.plan.api} at ${job.destination.name} may have taken effect: the request left and no answer came, and this ` +
-      `API cannot be asked again safely. Look at the target before you send it again.`,
+      later === undefined
+        ? `${where} this API cannot be asked again safely. Look at the target before you send it again.`
+        : `${where} it ended otherwise later (${later.message}). Look at the target before you send it again.`,
   };
 }
 

@@ -97,10 +97,12 @@ export class Job {
   tokenRetried = false;
   /** Between its turn and its return to the lane or its end: then its permits and its claim are in use. */
   underWay = false;
-  /** The store knows that bytes may leave. */
-  sentMarked = false;
   /** When the first attempt left whose outcome is unknown. */
   ambiguousSinceMs: number | undefined;
+  /** Version of the token with which that attempt was made; unknown when an earlier owner made it. */
+  ambiguousToken: number | undefined;
+  /** Attempts whose outcome is unknown; one for all that earlier owners may have made. */
+  ambiguousAttempts = 0;
   lastVerdict: Verdict | undefined;
   firstAttemptMs: number | undefined;
   inFlightMs = 0;

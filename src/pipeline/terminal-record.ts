@@ -1,10 +1,11 @@
-import { deadLetterHeaders, type DeadLetterHistory } from '../model/dead-letter.ts';
+import { deadLetterHeaders, firstOrigin, type DeadLetterHistory } from '../model/dead-letter.ts';
 import { carriedHeaders } from '../model/headers.ts';
 import type { InRecord, OutRecord } from '../model/record.ts';
 import type { Result } from '../model/result.ts';
 import { isoTime } from '../model/time.ts';
+import type { Clock } from '../ports/clock.ts';
 
-import type { Decoded, Ending } from './job.ts';
+import type { Decoded, Ending, Job } from './job.ts';
 
 // Header bytes stay bounded however often a record is redriven: the newest attempts tell most.
 const mostHistoryAttempts = 8;
@@ -17,7 +18,7 @@ export interface Terminal {
 }
 
 /** Builds what is written for an ending; `undefined` for one that needs nothing written. */
-export function terminalOf(item: Decoded, ending: Ending, wallMs: number): Terminal | undefined {
+export function terminalOf(item: Decoded, ending: Ending, clock: Clock): Terminal | undefined {
   const { record, origin } = item.received;
   switch (ending.kind) {
     case 'skipped':
@@ -34,13 +35,28 @@ export function terminalOf(item: Decoded, ending: Ending, wallMs: number): Termi
         ...(job === undefined ? {} : { id: job.id, upstream: job.destination.name }),
         reason: ending.reason,
         message: ending.message.slice(0, mostMessageChars),
-        at: isoTime(wallMs),
+        at: isoTime(clock.wall()),
         ...(ending.faults === undefined ? {} : { faults: ending.faults.slice(0, 20) }),
+        ...(job === undefined || ending.reason !== 'outcome_unknown' ? {} : whatIsKnown(job, clock)),
         attempts: (job?.attempts ?? []).slice(-mostHistoryAttempts),
       };
       return deadLetterRecord(record, origin, history, ending.class, job?.attemptsMade ?? 0);
     }
   }
+}
+
+/** For who must find out: when to look, how often it may have happened, whether a repeat would be recognised. */
+function whatIsKnown(job: Job, clock: Clock): Pick<DeadLetterHistory, 'unknown'> {
+  const { ambiguousSinceMs, ambiguousAttempts, plan } = job;
+  if (ambiguousSinceMs === undefined) return {};
+  return {
+    unknown: {
+      since: isoTime(clock.wall() - (clock.now() - ambiguousSinceMs)),
+      attempts: ambiguousAttempts,
+      requestBytes: plan.request.body?.length ?? 0,
+      keyed: plan.repeat.kind === 'keyed',
+    },
+  };
 }
 
 /** The result that stands for one that was too large to be written: all but the answer's body. */
@@ -78,7 +94,8 @@ function deadLetterRecord(
         ...input.headers.filter(([name]) => !own.has(name)),
         header(deadLetterHeaders.reason, history.reason),
         header(deadLetterHeaders.class, outcomeClass ?? history.attempts.at(-1)?.class ?? 'none'),
-        header(deadLetterHeaders.origin, origin),
+        // The first one stays through every round: it is what the platform's key was made of.
+        header(deadLetterHeaders.origin, firstOrigin(input) ?? origin),
         header(deadLetterHeaders.attempts, String(attempts)),
         header(deadLetterHeaders.history, json),
       ],

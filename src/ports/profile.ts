@@ -18,7 +18,14 @@ export interface LimitKey {
 }
 
 /** What may be done after an unknown outcome: repeat freely, repeat with the platform's key inside its window, or never. */
-export type Repeat = { readonly kind: 'always' | 'never' } | { readonly kind: 'keyed'; readonly windowMs: number };
+export type Repeat =
+  | { readonly kind: 'always' | 'never' }
+  | {
+      readonly kind: 'keyed';
+      readonly windowMs: number;
+      /** The key is only known under the token it came with. */
+      readonly perToken?: true;
+    };
 
 /** All that is known about a call before its first attempt; the same on every replica and after every restart. */
 export interface CallPlan {

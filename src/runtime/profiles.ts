@@ -6,10 +6,13 @@ import type { Fault } from '../model/http.ts';
 import type { Profile } from '../ports/profile.ts';
 
 /** What is known about a configured upstream. */
-export function profileOf({ name, profile, baseUrl, limits }: UpstreamConfig, apps: Config['apps']): Profile {
+export function profileOf(
+  { name, profile, baseUrl, limits, idempotencyKey }: UpstreamConfig,
+  apps: Config['apps'],
+): Profile {
   return profile === 'feishu'
     ? feishuProfile({ upstream: name, apps, baseUrl, ...(limits.length > 0 ? { limits: { '*': limits } } : {}) })
-    : httpProfile({ upstream: name, baseUrl, limits });
+    : httpProfile({ upstream: name, baseUrl, limits, idempotencyKey });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { feishuProfile } from '../../src/adapters/feishu/profile.ts';
-import { httpProfile } from '../../src/adapters/http/http-profile.ts';
+import { httpProfile, type IdempotencyKey } from '../../src/adapters/http/http-profile.ts';
 import { BreakerRegistry } from '../../src/operators/breaker/breaker-registry.ts';
 import { type BreakerOptions, breakerDefaults } from '../../src/operators/breaker/options.ts';
 import { Bulkhead } from '../../src/operators/bulkhead/bulkhead.ts';
@@ -30,6 +30,8 @@ export interface BenchUpstream {
   readonly retry?: Partial<RetryOptions> | 'off';
   readonly breaker?: Partial<BreakerOptions> | 'off';
   readonly fallback?: Partial<FallbackPolicy>;
+  /** For a plain upstream that recognises a repeated POST. */
+  readonly idempotencyKey?: IdempotencyKey;
 }
 
 /** What a destination of the bench shares with the others. */
@@ -77,8 +79,9 @@ function isFeishu(name: string, { profile }: BenchUpstream): boolean {
 }
 
 function profileOf(name: string, settings: BenchUpstream): Profile {
-  const { limits = [] } = settings;
-  if (!isFeishu(name, settings)) return httpProfile({ upstream: name, baseUrl: `http://${name}.internal`, limits });
+  const { limits = [], idempotencyKey } = settings;
+  if (!isFeishu(name, settings))
+    return httpProfile({ upstream: name, baseUrl: `http://${name}.internal`, limits, idempotencyKey });
   return feishuProfile({
     upstream: name,
     apps: [{ id: 'cli_a' }],

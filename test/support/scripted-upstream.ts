@@ -94,7 +94,9 @@ export class ScriptedUpstream implements Upstream {
     const nth = (this.#perCall.get(id) ?? 0) + 1;
     this.#perCall.set(id, nth);
     const json = body === undefined ? {} : (JSON.parse(body.toString()) as Record<string, unknown>);
-    const key = typeof json['uuid'] === 'string' ? json['uuid'] : headers['idempotency-key'];
+    const query = new URL(path, 'http://x').searchParams;
+    const keys = [...['uuid', 'client_token'].map((name) => json[name] ?? query.get(name)), headers['idempotency-key']];
+    const key = keys.find((value) => typeof value === 'string');
     const attempt = { atMs: this.#time.now(), id, nth, method, path, headers, json, key };
     this.attempts.push(attempt);
     return attempt;

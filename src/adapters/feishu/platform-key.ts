@@ -47,7 +47,11 @@ export function withPlatformKey(call: Call, api: Api | undefined, method: string
   if (filled === undefined) return { call, repeat: { kind: 'never' } };
   return {
     call: filled,
-    repeat: { kind: 'keyed', windowMs: Math.floor((api.key.windowMs ?? unstatedWindowMs) * usableShare) },
+    repeat: {
+      kind: 'keyed',
+      windowMs: Math.floor((api.key.windowMs ?? unstatedWindowMs) * usableShare),
+      ...(api.key.perToken ? { perToken: true as const } : {}),
+    },
   };
 }
 

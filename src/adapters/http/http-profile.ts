@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 
-import { type Call, type Method, methodOf } from '../../model/call.ts';
+import { type Call, methodOf } from '../../model/call.ts';
 import type { Exchange, Verdict } from '../../model/outcome.ts';
 import { encodeBody, encodeTarget } from '../../model/request-body.ts';
 import { transportVerdict } from '../../model/transport-verdict.ts';
 import { askedWaitMs } from '../../operators/retry/retry-after.ts';
-import type { CallPlan, Profile, RateWindow } from '../../ports/profile.ts';
+import type { CallPlan, Profile, RateWindow, Repeat } from '../../ports/profile.ts';
 
 /** What may be set for a plain HTTP upstream. */
 export interface HttpProfileOptions {
@@ -15,14 +15,25 @@ export interface HttpProfileOptions {
   readonly baseUrl: string;
   /** Windows that all calls share; none: no limit. */
   readonly limits?: readonly RateWindow[];
+  /** How the upstream recognises a repeated POST or PATCH; absent: it does not. */
+  readonly idempotencyKey?: IdempotencyKey | undefined;
 }
 
-/** How long a service is expected to remember an idempotency key: the usual 24 h, less what clocks may differ. */
-const keyWindowMs = 0.8 * 86_400_000;
+/** The upstream's promise to do a POST or PATCH once, however often it comes with the same key. */
+export interface IdempotencyKey {
+  /** Request header that carries the key; any case. */
+  readonly header: string;
+  /** How long the upstream remembers a key, milliseconds. */
+  readonly windowMs: number;
+}
+
+/** No repeat of an unknown outcome after this share of the key's window: clocks differ and requests travel. */
+const usableShare = 0.8;
 
 /**
- * A generic upstream, judged by status and error alone. GET, PUT and DELETE may be repeated after an unknown outcome;
- * POST and PATCH carry an `idempotency-key` header, derived from the id, and are repeated with it.
+ * A generic upstream, judged by status and error alone. After an unknown outcome GET, PUT and DELETE are repeated, as
+ * HTTP defines them; POST and PATCH only where the upstream promises to recognise a key, which is derived from the id
+ * unless the caller gave one.
  */
 export function httpProfile(options: HttpProfileOptions): Profile {
   const { upstream } = options;
@@ -32,23 +43,30 @@ export function httpProfile(options: HttpProfileOptions): Profile {
   const limits = [{ key: upstream, windows: options.limits ?? [] }];
 
   const breakerKey = `${base.host}/${upstream}`;
+  const keyHeader = options.idempotencyKey?.header.toLowerCase();
+  const unsafe: Repeat =
+    options.idempotencyKey === undefined
+      ? { kind: 'never' }
+      : { kind: 'keyed', windowMs: Math.floor(options.idempotencyKey.windowMs * usableShare) };
 
   const plan = (call: Call, id: string): CallPlan => {
     const method = methodOf(call);
-    const keyed = method === 'POST' || method === 'PATCH';
+    const repeat: Repeat = method === 'POST' || method === 'PATCH' ? unsafe : { kind: 'always' };
     return {
       // Paths of a plain upstream are unbounded, so its label is the method alone.
       api: `${method} ${upstream}`,
       breakerKey,
       limits,
-      repeat: keyed ? { kind: 'keyed', windowMs: keyWindowMs } : { kind: 'always' },
+      repeat,
       token: undefined,
       get request() {
         const body = encodeBody(call, id);
+        const headers = headersOf(call, body?.contentType);
+        if (repeat.kind === 'keyed' && keyHeader !== undefined) headers[keyHeader] ??= keyOf(id);
         return {
           method,
           path: encodeTarget(prefix + call.path, call.query),
-          headers: headersOf(call, method, id, body?.contentType),
+          headers,
           body: body?.bytes,
         };
       },
@@ -57,15 +75,17 @@ export function httpProfile(options: HttpProfileOptions): Profile {
   return { plan, classify: classifyHttp };
 }
 
-function headersOf(call: Call, method: Method, id: string, contentType: string | undefined): Record<string, string> {
+function headersOf(call: Call, contentType: string | undefined): Record<string, string> {
   const headers: Record<string, string> = contentType === undefined ? {} : { 'content-type': contentType };
   for (const [name, value] of Object.entries(call.headers ?? {})) headers[name.toLowerCase()] = value;
   // The boundary is ours, so a multipart type from outside would not fit the body.
   if (call.multipart !== undefined && contentType !== undefined) headers['content-type'] = contentType;
-  if (method === 'POST' || method === 'PATCH') {
-    headers['idempotency-key'] ??= `lk-${hash('sha256', `key ${id}`, 'hex').slice(0, 32)}`;
-  }
   return headers;
+}
+
+/** The same on every attempt, replica and restart. */
+function keyOf(id: string): string {
+  return `lk-${hash('sha256', `key ${id}`, 'hex').slice(0, 32)}`;
 }
 
 /** A wait longer than this is no rate limit that passes, but a quota. */

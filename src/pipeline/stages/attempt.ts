@@ -4,22 +4,17 @@ import { requestContext } from '../../model/headers.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import { attemptTimeoutMs } from '../../operators/timeout/deadline.ts';
-import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Token } from '../../ports/token-source.ts';
-import type { ClaimKeeper } from '../claim-keeper.ts';
+import { backToLane, type BackToLane } from '../back-to-lane.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
-import { mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
+import { keyHolds, mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
 import type { Attempted, Claimed, Ended, Ending, Job, Scheduled, WaitReason } from '../job.ts';
-import type { Turns } from '../turns.ts';
 
 /** What attempt needs. */
-export interface AttemptContext {
+export interface AttemptContext extends BackToLane {
   readonly clock: Clock;
-  readonly claims: ClaimStore;
-  readonly keeper: ClaimKeeper;
-  readonly turns: Turns;
   /** An attempt with less than this before the deadline is not made. */
   readonly minWorkMs: number;
 }
@@ -38,7 +33,7 @@ export function attempt(context: AttemptContext): OperatorFunction<Claimed | End
     const { plan, destination, deadlineMs } = work.job;
     // Who is too late needs neither token nor slot.
     if (deadlineMs - context.clock.now() < context.minWorkMs) return ended(work, tooLate(work.job));
-    if (plan.token === undefined || destination.tokens === undefined) return withToken(work, undefined, context);
+    if (plan.token === undefined || destination.tokens === undefined) return inSlot(work, undefined, context);
     return andThen(destination.tokens.get(plan.token), (reply): Step => {
       switch (reply.kind) {
         case 'unavailable':
@@ -46,7 +41,7 @@ export function attempt(context: AttemptContext): OperatorFunction<Claimed | End
         case 'refused':
           return refusedToken(work, reply.message, context);
         case 'token':
-          return withToken(work, reply.token, context);
+          return inSlot(work, reply.token, context);
       }
     });
   });
@@ -54,21 +49,6 @@ export function attempt(context: AttemptContext): OperatorFunction<Claimed | End
 
 /** The attempt under way, an ending, or nothing because the call returned to its lane. */
 type Step = Observable<Attempted | Ended> | Attempted | Ended | undefined;
-
-/** A call that must not be repeated tells the store before its bytes leave. */
-function withToken(work: Claimed, token: Token | undefined, context: AttemptContext): Step {
-  const { job } = work;
-  if (job.plan.repeat.kind !== 'never' || job.sentMarked || job.claim === undefined)
-    return inSlot(work, token, context);
-  const { claim } = job;
-  return andThen(context.claims.sent({ id: job.id, fence: claim.fence }), (ours): Step => {
-    job.sentMarked = ours;
-    if (ours) return inSlot(work, token, context);
-    claim.lost = true;
-    context.keeper.forget(job);
-    return waits(work, 'claim', context.clock.now(), context);
-  });
-}
 
 function inSlot(work: Claimed, token: Token | undefined, context: AttemptContext): Step {
   const { slots } = work.job.destination;
@@ -91,7 +71,7 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
 
   if (leftMs < minWorkMs) return without(ended(work, tooLate(job)));
   // Asked again here: since the last attempt failed, a long wait may have gone by.
-  if (!mayRepeat(job, nowMs)) return without(ended(work, unknownOutcome(job)));
+  if (!mayRepeat(job, nowMs) || !keyHolds(job, token?.version)) return without(ended(work, unknownOutcome(job)));
   const timeoutMs = attemptTimeoutMs(destination.attemptMs, leftMs);
   if (!keeper.covers(job, timeoutMs)) {
     return without(waits(work, 'claim', job.claim?.lost === true ? nowMs : nowMs + leaseLookMs, context));
@@ -133,7 +113,9 @@ function refusedByBreaker(work: Claimed, untilMs: number, context: AttemptContex
   const { destination, plan } = work.job;
   // The grant was never used: it goes to somebody else.
   if (takenAtMs !== undefined) destination.limiter.giveBack(plan.limits, takenAtMs);
-  if (!hasFallback(work.job)) return waits(work, 'breaker', untilMs, context);
+  // An effect that nobody knows must not be painted over by a declared answer.
+  if (!hasFallback(work.job) || work.job.ambiguousSinceMs !== undefined)
+    return waits(work, 'breaker', untilMs, context);
   const message = `${destination.name} is not called at present: its breaker for ${plan.breakerKey} is open`;
   return ended(work, { kind: 'dead-letter', reason: 'attempts_exhausted', class: 'retryable', message });
 }
@@ -142,17 +124,20 @@ function refusedByBreaker(work: Claimed, untilMs: number, context: AttemptContex
 function refusedToken(work: Claimed, message: string, context: AttemptContext): Step {
   const nowMs = context.clock.now();
   if (!work.job.destination.brake.tryRelease(nowMs)) return waits(work, 'brake', nowMs + brakeWaitMs, context);
-  return ended(work, { kind: 'dead-letter', reason: 'auth_failed', class: 'auth', message });
+  return ended(
+    work,
+    work.job.ambiguousSinceMs === undefined
+      ? { kind: 'dead-letter', reason: 'auth_failed', class: 'auth', message }
+      : unknownOutcome(work.job, { class: 'auth', message }),
+  );
 }
 
 /** Back to the lane; a call whose deadline comes before what it waits for ends now. */
-function waits(work: Claimed, what: WaitReason, untilMs: number, context: AttemptContext): Ended | undefined {
+function waits(work: Claimed, what: WaitReason, untilMs: number, context: AttemptContext): Step {
   const { job, turn } = work;
-  const { turns, clock, minWorkMs } = context;
-  job.waits(what, clock.now());
-  if (untilMs + minWorkMs > job.deadlineMs) return ended(work, tooLate(job));
-  turns.back(job, turn, untilMs);
-  return undefined;
+  job.waits(what, context.clock.now());
+  if (untilMs + context.minWorkMs > job.deadlineMs) return ended(work, tooLate(job));
+  return backToLane(job, turn, untilMs, context);
 }
 
 function ended({ job, turn }: { readonly job: Job; readonly turn: Scheduled }, ending: Ending): Ended {

@@ -49,14 +49,14 @@ function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Cl
   const { claims, keeper, clock, ttlMs } = context;
   const askedMs = clock.now();
   const leaseMs = keeper.leaseMsFor(job);
-  const repeatable = job.plan.repeat.kind !== 'never';
   const reply$ = claims.claim({
     id: job.id,
     origin: job.received.origin,
     leaseMs,
-    ttlMs: repeatable ? ttlMs.keyed : ttlMs.unkeyed,
-    // A call that may be repeated is marked in the same step: the mark only starts its key's window a little early.
-    sent: repeatable,
+    ttlMs: job.plan.repeat.kind === 'never' ? ttlMs.unkeyed : ttlMs.keyed,
+    // In the same step, so that no call costs a second trip before its bytes leave: a call that must not be repeated
+    // gives the claim back when it has to wait after all, and one that may only starts its key's window a little early.
+    sent: true,
   });
   return andThen(reply$, (reply) => afterReply(job, turn, reply, askedMs + leaseMs, context));
 }

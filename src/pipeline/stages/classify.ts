@@ -59,7 +59,7 @@ function judge(attempted: Attempted, { clock, random, log, lanes, instruments }:
     destination.budget(plan.breakerKey).onSuccess();
     destination.brake.onSuccess();
   }
-  if (verdict.class === 'ambiguous' || verdict.mayHaveActed === true) mayHaveActed(job, started.atMs);
+  if (verdict.class === 'ambiguous' || verdict.mayHaveActed === true) mayHaveActed(job, started.atMs, tokenVersion);
   // For who looks closely: in an outage this comes for every attempt, and the result has it all.
   if (effect === 'failure') {
     const { class: kind, errorType, status } = verdict;

@@ -4,6 +4,7 @@ import type { OperatorFunction } from 'rxjs';
 import { map } from 'rxjs';
 
 import { checkCall } from '../../model/contracts.ts';
+import { firstOrigin } from '../../model/dead-letter.ts';
 import { type InRecord, originOf, sizeOf } from '../../model/record.ts';
 import { whyNotJson } from '../../model/why-not-json.ts';
 import { deadlineOf } from '../../operators/timeout/deadline.ts';
@@ -73,7 +74,8 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
     return refused('unroutable', `/upstream "${name}" is not configured; known: ${known}`);
   }
   const id = call.id ?? received.origin;
-  const plan = destination.profile.plan(call, id);
+  // A dead letter that is sent again is a new record, and still the same call to a platform that knows its key.
+  const plan = destination.profile.plan(call, call.id ?? firstOrigin(record) ?? id);
   if ('reason' in plan) return refused(plan.reason, `${plan.at} ${plan.message}`);
   return new Job(received, { call, id, destination, plan }, deadlineOf(call, record.timestampMs, context.clock));
 }

@@ -1,20 +1,19 @@
-import type { OperatorFunction } from 'rxjs';
+import type { Observable, OperatorFunction } from 'rxjs';
 
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
+import { backToLane, type BackToLane } from '../back-to-lane.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
 import { mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
 import type { Ended, Ending, Job, Judged, WaitReason } from '../job.ts';
 import { liveResult } from '../live-result.ts';
-import type { Turns } from '../turns.ts';
 
 /** What retry needs. */
-export interface RetryContext {
+export interface RetryContext extends BackToLane {
   readonly clock: Clock;
   readonly random: Random;
-  readonly turns: Turns;
 }
 
 // A lock or an unfinished earlier request: soon, but not at once, and not all together.
@@ -30,14 +29,13 @@ type Next =
  * permit, no grant; its key keeps its order and other keys go on.
  */
 export function retry(context: RetryContext): OperatorFunction<Judged | Ended, Ended> {
-  return eachOf((work: Judged | Ended): Ended | undefined => {
+  return eachOf((work: Judged | Ended): Observable<Ended> | Ended | undefined => {
     if (work.kind === 'ended') return work;
     const { job, turn } = work;
     const next = decide(work, context);
     if (next.kind === 'end') return { kind: 'ended', item: job, turn, ending: next.ending };
     job.waits(next.why, context.clock.now());
-    context.turns.back(job, turn, next.untilMs);
-    return undefined;
+    return backToLane(job, turn, next.untilMs, context);
   });
 }
 
@@ -80,17 +78,19 @@ function again({ job, verdict, charged }: Judged, nowMs: number, { random }: Ret
   if (job.inARow === 1) job.visitStartedMs = nowMs;
   const exhausted: Next = {
     kind: 'end',
-    ending: {
-      kind: 'dead-letter',
-      // An unknown outcome stays unknown, however the retries end.
-      reason: job.ambiguousSinceMs === undefined ? 'attempts_exhausted' : 'outcome_unknown',
-      class: verdict.class,
-      message: `${plan.api} at ${destination.name} failed ${job.attemptsMade} times, last: ${verdict.message}`,
-    },
+    ending:
+      job.ambiguousSinceMs === undefined
+        ? {
+            kind: 'dead-letter',
+            reason: 'attempts_exhausted',
+            class: verdict.class,
+            message: `${plan.api} at ${destination.name} failed ${job.attemptsMade} times, last: ${verdict.message}`,
+          }
+        : unknownOutcome(job, verdict),
   };
   if (destination.retry === undefined || job.call.retry === false) return exhausted;
   const { afterAttempts } = destination.fallback;
-  if (job.attemptsMade >= afterAttempts && hasFallback(job)) return exhausted;
+  if (job.ambiguousSinceMs === undefined && job.attemptsMade >= afterAttempts && hasFallback(job)) return exhausted;
   const serialised = verdict.kind === 'conflict' || verdict.kind === 'wait';
   const step = destination.retry.after(
     {
@@ -128,6 +128,9 @@ function failed(
   const repeatable = reason !== 'response_too_large' && mayRepeat(job, nowMs);
   if (!job.destination.brake.tryRelease(nowMs) && repeatable)
     return { kind: 'wait', why: 'brake', untilMs: nowMs + brakeWaitMs };
+  // A refusal says nothing about an earlier attempt; the answer that was too large does: the call was made.
+  if (job.ambiguousSinceMs !== undefined && reason !== 'response_too_large')
+    return { kind: 'end', ending: unknownOutcome(job, verdict) };
   const message = `${job.plan.api} at ${job.destination.name}: ${verdict.message}`;
   return { kind: 'end', ending: { kind: 'dead-letter', reason, class: verdict.class, message } };
 }

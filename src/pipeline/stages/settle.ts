@@ -42,7 +42,7 @@ export function settle(context: SettleContext): OperatorFunction<Ended, Settled>
 function settleOne(ended: Ended, context: SettleContext): Observable<Settled> | Settled {
   const { item, ending } = ended;
   if (item.kind === 'call') context.turns.leaveDoor(item);
-  const terminal = terminalOf(item, ending, context.clock.wall());
+  const terminal = terminalOf(item, ending, context.clock);
   if (terminal === undefined) return settled(ended, context);
   if (item.kind !== 'call' || item.claim === undefined) return write(ended, terminal, context);
   return andThen(finish(item, item.claim, ending, terminal, context), (ours) => {

@@ -13,6 +13,20 @@ describe('mistakes', () => {
     expect(mistakes(yaml)).toEqual([expect.stringContaining('holds itself or expands too far')]);
   });
 
+  it.each([
+    ['feishu: { idempotencyKey: {} }', 'upstreams.feishu.idempotencyKey (FILE:1): is only for profile http'],
+    [
+      'news: { baseUrl: "http://n", idempotencyKey: { header: Authorization } }',
+      'upstreams.news.idempotencyKey.header (FILE:1): is Authorization, which has its own meaning',
+    ],
+    [
+      'news: { baseUrl: "http://n", idempotencyKey: { header: "a b", windowMs: 0 } }',
+      'upstreams.news.idempotencyKey.header (FILE:1): is "a b", must be a text: request header that carries the key',
+    ],
+  ])('name an idempotency key that cannot be one: %s', (upstream, mistake) => {
+    expect(mistakes(`upstreams: { ${upstream} }`)[0]).toContain(mistake);
+  });
+
   it('are listed all at once, each with path, line, value and what is allowed', () => {
     const yaml = `
 kafka: { brokers: ["a:1,b:2", "[::1]:9092", "x:99999", "c"], topicPrefx: l. }

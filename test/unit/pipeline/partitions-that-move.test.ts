@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { news, react } from '../../support/calls.ts';
+import { news, react, send } from '../../support/calls.ts';
 import { PipelineBench } from '../../support/pipeline-bench.ts';
 
 function twoWorkers() {
@@ -45,7 +45,7 @@ describe('a partition that is lost with work in flight', () => {
   it('what waited there is taken up by the next owner at once, not after the lease', () => {
     const { bench, one, two, first } = twoWorkers();
     bench.upstream().script = ({ nth }) => (nth === 1 ? { fail: { how: 'refused', sent: false } } : {});
-    for (let i = 0; i < 4; i++) bench.call(react(`r-${i}`), `k-${i}`);
+    for (let i = 0; i < 4; i++) bench.call(send(`s-${i}`, `oc_${i}`), `k-${i}`);
     bench.group.give(0, one);
     bench.run(15);
     expect(first.house.keeper.size).toBe(4);

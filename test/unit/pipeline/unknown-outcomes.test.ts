@@ -80,6 +80,71 @@ describe('an outcome that nobody knows', () => {
     expect(bench.deadLetters).toMatchObject([{ reason: 'outcome_unknown' }]);
   });
 
+  it.each([
+    ['permission', { status: 403, body: { code: 99991672 } }, 'permanent'],
+    ['a bad field', { status: 400, body: { code: 230001 } }, 'permanent'],
+    ['a wrong secret', { status: 400, body: { code: 10014 } }, 'auth'],
+  ] as const)('stays unknown when a later attempt is refused for %s', (_what, refusal, refusedAs) => {
+    const bench = new PipelineBench();
+    bench.upstream().script = ({ nth }) => (nth === 1 ? reset : refusal);
+    bench.start();
+    bench.call(send('s'));
+    bench.run(60_000);
+    const [letter] = bench.deadLetters;
+    expect(letter?.history.message).toMatch(/may have taken effect.*ended otherwise later \(HTTP 40[03], code/);
+    expect(bench.deadLetters).toMatchObject([
+      {
+        reason: 'outcome_unknown',
+        class: refusedAs,
+        attempts: 2,
+        history: {
+          unknown: { attempts: 1, keyed: true },
+        },
+      },
+    ]);
+  });
+
+  it('stays unknown when no token is to be had for a repeat', () => {
+    const bench = new PipelineBench();
+    bench.upstream().script = () => {
+      bench.tokens.instead = { kind: 'refused', message: 'the app was stopped' };
+      return reset;
+    };
+    bench.start();
+    bench.call(send('s'));
+    bench.run(60_000);
+    expect(bench.deadLetters).toMatchObject([{ reason: 'outcome_unknown', class: 'auth', attempts: 1 }]);
+  });
+
+  it('tells when the request left, how often, how large it was, and whether a repeat would be recognised', () => {
+    const bench = new PipelineBench();
+    bench.run(5_000);
+    bench.upstream().script = ({ nth }) => (nth === 1 ? { status: 429 } : { hang: true });
+    bench.start();
+    bench.call(react('r'));
+    bench.run(60_000);
+    const [letter] = bench.deadLetters;
+    expect(letter?.attempts).toBe(2);
+    expect(letter?.history.unknown).toEqual({
+      since: letter?.history.attempts[1]?.started,
+      attempts: 1,
+      requestBytes: Buffer.byteLength(JSON.stringify(react('r').body)),
+      keyed: false,
+    });
+  });
+
+  it('a call with a fallback waits for its breaker rather than have an answer painted over it', () => {
+    const bench = new PipelineBench({
+      upstreams: { feishu: { breaker: { consecutiveFailures: 1, coolDownMs: 5_000 }, attemptMs: 500 } },
+    });
+    bench.upstream().script = ({ nth }) => (nth === 1 ? reset : {});
+    bench.start();
+    bench.call(send('s', 'oc_1', { fallback: { default: { fine: true } } }));
+    bench.run(60_000);
+    expect(bench.results).toMatchObject([{ status: 'ok', source: 'live' }]);
+    expect(bench.upstream().effects).toEqual(['s']);
+  });
+
   it('no static answer is painted over it', () => {
     const bench = new PipelineBench();
     bench.upstream().script = () => reset;
@@ -88,48 +153,5 @@ describe('an outcome that nobody knows', () => {
     bench.run(1_000);
     expect(bench.results).toEqual([]);
     expect(bench.deadLetters).toMatchObject([{ reason: 'outcome_unknown' }]);
-  });
-});
-
-describe('a call whose owner vanished', () => {
-  it('is not made again without a key once its bytes may have left', () => {
-    const bench = new PipelineBench();
-    bench.upstream().script = () => ({ hang: true, acts: true });
-    const dying = bench.start();
-    bench.call(react('r'));
-    bench.run(1_000);
-    dying.crash();
-    bench.upstream().script = () => ({});
-    bench.start();
-    bench.run(60_000);
-    expect(bench.upstream().effects).toEqual(['r']);
-    expect(bench.deadLetters).toMatchObject([{ reason: 'outcome_unknown' }]);
-    expect(bench.lag).toBe(0);
-  });
-
-  it('is made when it had not been sent yet', () => {
-    const bench = new PipelineBench();
-    const { claims } = bench.store;
-    claims.claim({ id: 'r', origin: 'x', leaseMs: 5_000, ttlMs: 1e9, sent: false }).subscribe();
-    bench.start();
-    bench.call(react('r'));
-    bench.run(4_000);
-    expect(bench.results).toEqual([]);
-    bench.run(3_000);
-    expect(bench.results).toMatchObject([{ id: 'r', status: 'ok' }]);
-  });
-
-  it('S000-36: killed between the answer and the claim, a keyed call has one effect', () => {
-    const bench = new PipelineBench();
-    bench.upstream().script = () => ({ afterMs: 10 });
-    const dying = bench.start();
-    bench.call(send('s'));
-    bench.run(9);
-    dying.crash();
-    bench.start();
-    bench.run(60_000);
-    expect(bench.upstream().attempts).toHaveLength(2);
-    expect(bench.upstream().effects).toEqual(['s']);
-    expect(bench.results).toHaveLength(1);
   });
 });

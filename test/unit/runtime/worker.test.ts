@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { Worker } from '../../../src/runtime/worker.ts';
-import { news, react } from '../../support/calls.ts';
+import { news, react, send } from '../../support/calls.ts';
 import { PipelineBench } from '../../support/pipeline-bench.ts';
 
 function started(bench: PipelineBench, source = bench.group.member()) {
@@ -70,7 +70,9 @@ describe('a worker that is stopped', () => {
   });
 
   it('keeps a claim whose outcome is unknown: only the lease tells that nobody acts on it', async () => {
-    const bench = new PipelineBench();
+    const bench = new PipelineBench({
+      upstreams: { news: { idempotencyKey: { header: 'Idempotency-Key', windowMs: 86_400_000 } } },
+    });
     bench.upstream('news').script = ({ nth }) => (nth === 1 ? { fail: { how: 'reset', sent: true } } : {});
     const { worker, source } = started(bench);
     bench.group.give(0, source);
@@ -159,7 +161,7 @@ describe('leases', () => {
       atMs < 3_600_000 ? { status: 429, headers: { 'retry-after': '600' } } : {};
     const { source } = started(bench);
     bench.group.give(0, source);
-    bench.call(react('a'));
+    bench.call(send('a'));
     bench.run(3_000_000);
     const replies: unknown[] = [];
     bench.store.claims

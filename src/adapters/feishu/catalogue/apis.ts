@@ -26,6 +26,8 @@ export interface KeyRule {
   readonly windowMs: number | undefined;
   /** `business`: the id of a record, which only the caller knows; we never make one up. */
   readonly form: 'text' | 'uuid4' | 'business';
+  /** Known only under the token it came with: another token is another caller. */
+  readonly perToken: boolean;
 }
 
 /** What Feishu documents about one API. */
@@ -144,7 +146,7 @@ function keyRule(cell: string, notes: string): KeyRule | undefined {
   // A key inside each element of a list names records, and several keys have no single place to put ours.
   if (cell.includes(',') || name.includes('[]')) return undefined;
   const form = notes.includes('business-id') ? 'business' : notes.includes('uuid4') ? 'uuid4' : 'text';
-  return { place: place as KeyRule['place'], name, windowMs: windowMs(window), form };
+  return { place: place as KeyRule['place'], name, windowMs: windowMs(window), form, perToken: notes.includes('per-token') };
 }
 
 function windowMs(text: string): number | undefined {

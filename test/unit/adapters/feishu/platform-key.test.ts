@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 import { describe, expect, it } from 'vitest';
 
 import { apiCatalogue } from '../../../../src/adapters/feishu/catalogue/apis.ts';
@@ -6,6 +8,7 @@ import type { Call } from '../../../../src/model/call.ts';
 
 import { planned, send } from './answers.ts';
 
+const tsv = new URL('../../../../src/adapters/feishu/catalogue/apis.tsv', import.meta.url);
 const bodyOf = (call: Call, id?: string): unknown => JSON.parse(planned(call, id).request.body?.toString() ?? 'null');
 const record: Call = { path: '/open-apis/bitable/v1/apps/app1/tables/tbl1/records', body: { fields: {} } };
 const uuid4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -40,6 +43,26 @@ describe('feishuProfile, idempotency key', () => {
   it('finds no place in a body that is no object', () => {
     expect(planned({ ...send, body: ['x'] }).repeat).toEqual({ kind: 'never' });
     expect(planned({ ...send, body: 'x' }).repeat).toEqual({ kind: 'never' });
+  });
+
+  it('fits the length and the characters of every key in the catalogue, and is another for every id', () => {
+    const [, ...lines] = readFileSync(tsv, 'utf8').trimEnd().split('\n');
+    let checked = 0;
+    for (const line of lines) {
+      const [, path = '', , , , , , key = '', notes = ''] = line.split('\t');
+      if (key === '' || notes.includes('business-id')) continue;
+      const [, , length = ''] = key.split(':');
+      const form = notes.includes('uuid4') ? 'uuid4' : 'text';
+      const [least, most] = length.includes('-') ? length.split('-').map(Number) : [1, Number(length || Infinity)];
+      const made = Array.from({ length: 50 }, (_, i) => keyOf(`c1/calls/3/${i}/1764460800000`, form));
+      for (const one of made) {
+        expect([path, one.length >= (least ?? 1) && one.length <= (most ?? 0)]).toEqual([path, true]);
+        expect(one).toMatch(/^[\w-]+$/);
+      }
+      expect(new Set(made).size).toBe(made.length);
+      checked++;
+    }
+    expect(checked).toBeGreaterThan(90);
   });
 
   it('F26: stops at 80 % of the stated window, for every API', () => {

@@ -39,23 +39,58 @@ describe('httpProfile, plan', () => {
     });
   });
 
-  it('gives POST and PATCH an idempotency key that depends on the id alone', () => {
-    const post = planned({ path: '/items', body: { a: 1 } });
-    const patch = planned({ path: '/other', method: 'PATCH', body: { b: 2 } });
-    expect(post.repeat.kind).toBe('keyed');
-    expect(post.request.headers['idempotency-key']).toMatch(/^lk-[0-9a-f]{32}$/);
-    expect(patch.request.headers['idempotency-key']).toBe(post.request.headers['idempotency-key']);
-    expect(planned({ path: '/items', body: { a: 1 } }, 'id-2').request.headers['idempotency-key']).not.toBe(
-      post.request.headers['idempotency-key'],
-    );
+  it.each(['POST', 'PATCH'] as const)(
+    'never repeats a %s, and gives it no key that nobody promised to read',
+    (method) => {
+      const { repeat, request } = planned({ path: '/items', method, body: { a: 1 } });
+      expect(repeat).toEqual({ kind: 'never' });
+      expect(request.headers).toEqual({ 'content-type': 'application/json; charset=utf-8' });
+    },
+  );
+
+  it("passes a caller's own key on without trusting the upstream to read it", () => {
+    const { repeat, request } = planned({ path: '/items', body: {}, headers: { 'Idempotency-Key': 'mine' } });
+    expect([repeat.kind, request.headers['idempotency-key']]).toEqual(['never', 'mine']);
   });
 
-  it("keeps a caller's own key, and writes header names in lower case", () => {
-    const { request } = planned({ path: '/items', body: {}, headers: { 'Idempotency-Key': 'mine', 'X-A': 'b' } });
-    expect(request.headers).toEqual({
-      'content-type': 'application/json; charset=utf-8',
-      'idempotency-key': 'mine',
-      'x-a': 'b',
+  it.each(['GET', 'PUT', 'DELETE'] as const)('repeats a %s, as HTTP defines it', (method) => {
+    expect(planned({ path: '/items/1', method }).repeat).toEqual({ kind: 'always' });
+  });
+
+  describe('for an upstream that recognises a key', () => {
+    const keyed = httpProfile({
+      upstream: 'news',
+      baseUrl: 'http://news.internal',
+      idempotencyKey: { header: 'X-Once', windowMs: 1_000 },
+    });
+    const plan = (call: Call, id = 'id-1'): CallPlan => {
+      const made = keyed.plan(call, id);
+      return 'reason' in made ? expect.fail(made.message) : made;
+    };
+
+    it('gives POST and PATCH one that depends on the id alone, and uses 80 % of its window', () => {
+      const post = plan({ path: '/items', body: { a: 1 } });
+      const patch = plan({ path: '/other', method: 'PATCH', body: { b: 2 } });
+      expect(post.repeat).toEqual({ kind: 'keyed', windowMs: 800 });
+      expect(post.request.headers['x-once']).toMatch(/^lk-[0-9a-f]{32}$/);
+      expect(patch.request.headers['x-once']).toBe(post.request.headers['x-once']);
+      expect(plan({ path: '/items', body: { a: 1 } }, 'id-2').request.headers['x-once']).not.toBe(
+        post.request.headers['x-once'],
+      );
+    });
+
+    it('gives none to what may be repeated anyway', () => {
+      const { repeat, request } = plan({ path: '/items/1', method: 'PUT', body: {} });
+      expect([repeat.kind, request.headers['x-once']]).toEqual(['always', undefined]);
+    });
+
+    it("keeps a caller's own key, and writes header names in lower case", () => {
+      const { request } = plan({ path: '/items', body: {}, headers: { 'X-ONCE': 'mine', 'X-A': 'b' } });
+      expect(request.headers).toEqual({
+        'content-type': 'application/json; charset=utf-8',
+        'x-once': 'mine',
+        'x-a': 'b',
+      });
     });
   });
 
