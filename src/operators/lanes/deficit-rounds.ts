@@ -71,7 +71,7 @@ export class DeficitRounds<T> {
   /** The room's lanes are offered from now on (amortised O(1): only queues that were taken out are put back). */
   open(room: Room<T>): void {
     room.open = true;
-    for (const [index, lanes] of room.lanes.entries()) this.#offer(index, lanes);
+    this.#offerAll(room, 1);
     for (const queue of room.unlisted) queue.flow.queues.add(queue);
     room.unlisted.clear();
   }
@@ -79,7 +79,7 @@ export class DeficitRounds<T> {
   /** The room's lanes are not offered any more. O(1): their queues are taken out when they are met. */
   close(room: Room<T>): void {
     room.open = false;
-    for (const [index, lanes] of room.lanes.entries()) this.#offer(index, -lanes);
+    this.#offerAll(room, -1);
   }
 
   /** The lane whose turn it is; `undefined` when none is offered. Asking again without a change gives the same lane. */
@@ -164,6 +164,11 @@ export class DeficitRounds<T> {
     if (room === undefined) return;
     room.lanes[index] = (room.lanes[index] ?? 0) + by;
     room.items += by * lane.length;
+  }
+
+  // Rooms open and close with every call that ends: no iterator here.
+  #offerAll({ lanes }: Room<T>, by: 1 | -1): void {
+    for (let index = 0; index < lanes.length; index++) this.#offer(index, by * (lanes[index] ?? 0));
   }
 
   #offer(index: number, lanes: number): void {
