@@ -1,7 +1,7 @@
 import type { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
 import type { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
 import type { FallbackOptions } from '../operators/fallback/options.ts';
-import type { Limiter } from '../operators/limit/limiter.ts';
+import type { SharedLimiter } from '../operators/limit/shared-limiter.ts';
 import type { RetryBudget } from '../operators/retry/retry-budget.ts';
 import type { RetryPlan } from '../operators/retry/retry-plan.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
@@ -28,7 +28,7 @@ export interface Destination {
   readonly upstream: Upstream;
   /** `undefined` for upstreams that take no token. */
   readonly tokens: TokenSource | undefined;
-  readonly limiter: Limiter;
+  readonly limiter: SharedLimiter;
   /** At most so many attempts at once. */
   readonly slots: Slots;
   /** `undefined` for `breaker: off`. */

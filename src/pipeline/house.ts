@@ -18,6 +18,7 @@ import type { Destination } from './destination.ts';
 import { Instruments } from './instruments.ts';
 import type { Decoded } from './job.ts';
 import { Partitions } from './partitions.ts';
+import { limitRoom } from './rooms.ts';
 import type { AdmitContext } from './stages/admit.ts';
 import type { AttemptContext } from './stages/attempt.ts';
 import type { ClaimContext } from './stages/claim.ts';
@@ -113,6 +114,9 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
     draining ? { kind: 'wait', room: drainingRoom, untilMs: Infinity } : gate(item, nowMs, turns, options.minWorkMs),
   );
+  for (const { name, limiter } of parts.destinations.values()) {
+    limiter.onRoom((key) => lanes.wake(limitRoom(name, key)));
+  }
   const partitions = new Partitions(rings);
   const turns = new Turns(lanes, ({ received: { partition } }) => {
     // It was under way when its partition went: its lane is gone, so nobody here will come back to its claim.

@@ -14,7 +14,12 @@ export interface RateWindow {
 /** A bucket of quota that a call draws from. */
 export interface LimitKey {
   readonly key: string;
+  /** Each holds by itself. None: the bucket only carries cool-downs. */
   readonly windows: readonly RateWindow[];
+  /** All buckets of one call share it, so that one step can decide on all of them; default: the key. */
+  readonly group?: string;
+  /** Bounded name of the bucket for metrics; a bucket without one is not shown. */
+  readonly label?: string;
 }
 
 /** What may be done after an unknown outcome: repeat freely, repeat with the platform's key inside its window, or never. */

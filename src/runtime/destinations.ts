@@ -5,15 +5,16 @@ import { memoryAnswerCache } from '../adapters/system/answer-cache.ts';
 import type { Config, UpstreamConfig } from '../config/config.ts';
 import { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
 import { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
-import { Limiter } from '../operators/limit/limiter.ts';
+import { SharedLimiter } from '../operators/limit/shared-limiter.ts';
 import { type BudgetOptions, retryDefaults } from '../operators/retry/options.ts';
 import { RetryBudget } from '../operators/retry/retry-budget.ts';
 import { RetryPlan } from '../operators/retry/retry-plan.ts';
 import { DeadLetterBrake } from '../pipeline/dead-letter-brake.ts';
 import type { Destination, FallbackPolicy } from '../pipeline/destination.ts';
 import { Slots } from '../pipeline/slots.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock, Timers } from '../ports/clock.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import type { QuotaLog } from '../ports/quota-log.ts';
 import type { Random } from '../ports/random.ts';
 
 import { profileOf } from './profiles.ts';
@@ -28,6 +29,8 @@ export interface Destinations {
 /** What a destination takes from the process. */
 export interface DestinationParts {
   readonly clock: Clock;
+  readonly timers: Timers;
+  readonly quota: QuotaLog;
   readonly random: Random;
   readonly metrics: Metrics;
 }
@@ -56,7 +59,7 @@ function destinationOf(
   { apps }: Config,
   pool: OriginPool,
   processSlots: Slots,
-  { clock, random, metrics }: DestinationParts,
+  { clock, timers, random, metrics, quota }: DestinationParts,
 ): Destination {
   const { name, baseUrl, concurrency, retry, breaker, fallback } = upstream;
   const sender = new HttpUpstream(pool, { maxResponseBytes: upstream.maxResponseBytes });
@@ -75,7 +78,7 @@ function destinationOf(
             metrics,
           })
         : undefined,
-    limiter: new Limiter(),
+    limiter: new SharedLimiter({ log: quota, clock, timers }),
     slots: new Slots(concurrency, processSlots),
     // A quarter more at the door than there are slots: enough that no slot waits for a claim.
     working: new Bulkhead({ limit: concurrency + Math.max(4, Math.ceil(concurrency / 4)) }),

@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 
 import { openEmbedded } from '../adapters/embedded/embedded.ts';
+import { MemoryQuotaLog } from '../adapters/embedded/quota-log.ts';
 import type { ReadinessCheck } from '../adapters/http/admin-routes.ts';
 import { tuningFor } from '../adapters/kafka/life.ts';
 import { createKafkaSink } from '../adapters/kafka/sink.ts';
@@ -8,6 +9,7 @@ import { createKafkaSource } from '../adapters/kafka/source.ts';
 import { kafkaTail } from '../adapters/kafka/tail.ts';
 import { RedisClaimStore } from '../adapters/redis/claim-store.ts';
 import { RedisConnection } from '../adapters/redis/client.ts';
+import { RedisQuotaLog } from '../adapters/redis/quota-log.ts';
 import type { Config } from '../config/config.ts';
 import { LarkspurError } from '../model/errors.ts';
 import type { InRecord } from '../model/record.ts';
@@ -16,6 +18,7 @@ import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import type { QuotaLog } from '../ports/quota-log.ts';
 import type { Random } from '../ports/random.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 import type { RecordSource } from '../ports/record-source.ts';
@@ -34,6 +37,8 @@ export interface Stores {
   readonly mode: 'embedded' | 'kafka';
   readonly sink: RecordSink;
   readonly claims: ClaimStore;
+  /** Counts starts: for all workers on Redis, else for this process. */
+  readonly quota: QuotaLog;
   /** A member of the workers' group, reading `calls`. */
   source(): RecordSource;
   /** Whether what is needed is there. Upstreams are never part of it. */
@@ -57,6 +62,7 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     mode: 'embedded',
     sink: store.sink,
     claims: store.claims,
+    quota: new MemoryQuotaLog(clock),
     source: () => store.source('larkspur-worker', inputTopics),
     readiness: () => [
       store.ready()
@@ -83,12 +89,14 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     cluster: config.redis.cluster,
   });
   const claims = new RedisClaimStore(redis, parts.log, { keyPrefix: config.redis.keyPrefix });
+  const quota = new RedisQuotaLog(redis, parts.timers, parts.log, { keyPrefix: config.redis.keyPrefix });
   const sink = createKafkaSink(shared);
   const sources: ReturnType<typeof createKafkaSource>[] = [];
   const stores: Stores = {
     mode: 'kafka',
     sink,
     claims,
+    quota,
     source: () => {
       const source = createKafkaSource({
         ...shared,
@@ -112,6 +120,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       await Promise.all(sources.map((source) => source.close()));
       await sink.close();
       claims.close();
+      await quota.close();
       await redis.close();
     },
   };

@@ -3,7 +3,7 @@ import { httpProfile, type IdempotencyKey } from '../../src/adapters/http/http-p
 import { BreakerRegistry } from '../../src/operators/breaker/breaker-registry.ts';
 import { type BreakerOptions, breakerDefaults } from '../../src/operators/breaker/options.ts';
 import { Bulkhead } from '../../src/operators/bulkhead/bulkhead.ts';
-import { Limiter } from '../../src/operators/limit/limiter.ts';
+import { SharedLimiter } from '../../src/operators/limit/shared-limiter.ts';
 import { type RetryOptions, retryDefaults } from '../../src/operators/retry/options.ts';
 import { RetryBudget } from '../../src/operators/retry/retry-budget.ts';
 import { RetryPlan } from '../../src/operators/retry/retry-plan.ts';
@@ -11,8 +11,9 @@ import { DeadLetterBrake } from '../../src/pipeline/dead-letter-brake.ts';
 import type { Destination, FallbackPolicy } from '../../src/pipeline/destination.ts';
 import { Slots } from '../../src/pipeline/slots.ts';
 import type { AnswerCache, CachedAnswer } from '../../src/ports/answer-cache.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import type { Clock, Timers } from '../../src/ports/clock.ts';
 import type { Profile, RateWindow } from '../../src/ports/profile.ts';
+import type { QuotaLog } from '../../src/ports/quota-log.ts';
 import type { Random } from '../../src/ports/random.ts';
 import type { TokenSource } from '../../src/ports/token-source.ts';
 import type { Upstream } from '../../src/ports/upstream.ts';
@@ -37,6 +38,8 @@ export interface BenchUpstream {
 /** What a destination of the bench shares with the others. */
 export interface BenchProcess {
   readonly clock: Clock;
+  readonly timers: Timers;
+  readonly quota: QuotaLog;
   readonly random: Random;
   readonly slots: Slots;
   readonly upstream: Upstream;
@@ -56,7 +59,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
     profile: profileOf(name, settings),
     upstream: process.upstream,
     tokens: isFeishu(name, settings) ? process.tokens : undefined,
-    limiter: new Limiter(),
+    limiter: new SharedLimiter({ log: process.quota, clock, timers: process.timers }),
     slots: new Slots(concurrency, process.slots),
     working: new Bulkhead({ limit: concurrency + Math.max(4, Math.ceil(concurrency / 4)) }),
     bucketLimit: bucketConcurrency,

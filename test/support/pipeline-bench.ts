@@ -1,6 +1,7 @@
 import { Subscription } from 'rxjs';
 
 import { type Embedded, openEmbedded } from '../../src/adapters/embedded/embedded.ts';
+import { MemoryQuotaLog } from '../../src/adapters/embedded/quota-log.ts';
 import type { Call } from '../../src/model/call.ts';
 import type { DeadLetterHistory } from '../../src/model/dead-letter.ts';
 import { headerText, type InRecord, type RecordHeaders } from '../../src/model/record.ts';
@@ -66,6 +67,8 @@ export class PipelineBench {
   readonly group: SharedGroup;
   readonly upstreams: ReadonlyMap<string, ScriptedUpstream>;
   readonly tokens = new ScriptedTokens();
+  /** What counts starts, for all workers of the bench. */
+  readonly quota = new MemoryQuotaLog(this.time);
   readonly #options: BenchOptions;
   readonly #random: Random;
 
@@ -102,7 +105,8 @@ export class PipelineBench {
   /** A house of the real parts. @param source default: the embedded one, which owns every partition */
   createHouse(source: RecordSource = this.store.source('workers', ['calls'])): House {
     const { time } = this;
-    const process = { clock: time, random: this.#random, slots: new Slots(this.#options.processSlots ?? 256) };
+    const slots = new Slots(this.#options.processSlots ?? 256);
+    const process = { clock: time, timers: time, random: this.#random, slots, quota: this.quota };
     const destinations = new Map(
       Object.entries(this.#settings()).map(([name, settings]) => {
         const parts = { ...process, upstream: this.upstream(name), tokens: this.tokens };

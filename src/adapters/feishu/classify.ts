@@ -6,8 +6,8 @@ import type { CallPlan } from '../../ports/profile.ts';
 import { apiCatalogue, serviceOf } from './catalogue/apis.ts';
 import { codeCatalogue, type CodeRule, ruleOf } from './catalogue/codes.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
-import { receiverLimitKey } from './limits.ts';
-import { quotaResetMs } from './quota-reset.ts';
+import { monthlyLimitKey, receiverLimitKey } from './limits.ts';
+import { monthlyQuotaCode, quotaResetMs } from './quota-reset.ts';
 
 type Answer = Extract<Exchange, { kind: 'answered' }>;
 
@@ -35,15 +35,16 @@ export function classifyFeishu(exchange: Exchange, plan: CallPlan, wallMs: numbe
     askedMs: rule.class === 'quota' && askedMs === 0 ? quotaResetMs(envelope.code, wallMs) : askedMs,
     errorType: errorTypes[rule.kind],
     ...(isFailure(rule.class) && rule.effect !== 'none' ? { mayHaveActed: true as const } : {}),
-    ...(envelope.code === receiverLimitCode ? receiverKey(plan) : {}),
+    ...bucketOf(envelope.code, plan),
   };
 }
 
 /** "Too many messages to this chat": other chats of the same API are not meant. */
 const receiverLimitCode = 230_020;
 
-function receiverKey(plan: CallPlan): { readonly limitKey?: string } {
-  const limitKey = receiverLimitKey(plan.limits);
+function bucketOf(code: number | undefined, plan: CallPlan): { readonly limitKey?: string } {
+  const keyOf = code === receiverLimitCode ? receiverLimitKey : code === monthlyQuotaCode ? monthlyLimitKey : undefined;
+  const limitKey = keyOf?.(plan.limits);
   return limitKey === undefined ? {} : { limitKey };
 }
 

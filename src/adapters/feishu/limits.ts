@@ -42,7 +42,26 @@ export function limitKeys(placed: Placed, override: readonly RateWindow[] | unde
       if (key !== undefined) keys.set(key, [window]);
     }
   }
-  return [...keys].map(([key, windows]) => ({ key, windows }));
+  const group = `${placed.upstream}|${placed.tenant}`;
+  const limits: LimitKey[] = [];
+  for (const [key, windows] of keys) limits.push({ key, windows, group, label: labelOf(key, own, placed) });
+  limits.push({ key: tenantQuotaKey(placed), windows: [], group });
+  return limits;
+}
+
+/** The monthly quota that all apps of a tenant share: nobody tells its size, but once it is used up all of them wait. */
+function tenantQuotaKey({ upstream, tenant }: Placed): string {
+  return join(upstream, '*', tenant, 'month');
+}
+
+/** The key of the tenant's monthly quota among the keys of a plan. */
+export function monthlyLimitKey(limits: readonly LimitKey[]): string | undefined {
+  return limits.find(({ key }) => key.split('|')[3] === 'month')?.key;
+}
+
+/** The name of the API for its own bucket, what is counted for the others. */
+function labelOf(key: string, own: string, { label }: Placed): string {
+  return key === own ? label : (key.split('|')[3] ?? label);
 }
 
 /** The resource on which calls of this API must go one by one, or `undefined`. */

@@ -3,7 +3,7 @@ const chinaOffsetMs = 8 * 3_600_000;
 const dayMs = 86_400_000;
 
 /** The code of the monthly call quota that a tenant's apps share. */
-const monthlyQuotaCode = 99_991_403;
+export const monthlyQuotaCode = 99_991_403;
 
 /** Milliseconds until a used-up quota comes back: the first of the next month, or the next midnight, in China. */
 export function quotaResetMs(code: number | undefined, wallMs: number): number {

@@ -40,7 +40,7 @@ export function httpProfile(options: HttpProfileOptions): Profile {
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/$/, '');
   // Also without a limit there is a key: a refusal cools it down.
-  const limits = [{ key: upstream, windows: options.limits ?? [] }];
+  const limits = [{ key: upstream, windows: options.limits ?? [], label: upstream }];
 
   const breakerKey = `${base.host}/${upstream}`;
   const keyHeader = options.idempotencyKey?.header.toLowerCase();

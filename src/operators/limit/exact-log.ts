@@ -25,10 +25,11 @@ export class ExactLog {
    * When a grant may be had at the earliest: `nowMs`, or later.
    * @param ahead grants that others were promised and will take first. Exact for 0 and for a single window, else a lower
    * bound: ask again then.
+   * @param windows stricter ones to judge by instead of its own: no limit above the largest of those
    */
-  freeAtMs(nowMs: number, ahead = 0): number {
+  freeAtMs(nowMs: number, ahead = 0, windows = this.#windows): number {
     let atMs = nowMs;
-    for (const { limit, windowMs } of this.#windows) {
+    for (const { limit, windowMs } of windows) {
       // Promised grants beyond the limit wait for one another: one window length for each full round.
       const fullRounds = Math.floor(ahead / limit);
       const freeMs = Math.max(nowMs, this.#last(limit - (ahead % limit)) + windowMs) + windowMs * fullRounds;
@@ -47,6 +48,18 @@ export class ExactLog {
     for (const { limit, windowMs } of this.#windows) if (this.#last(limit) + windowMs > nowMs) return false;
     this.#push(nowMs);
     return true;
+  }
+
+  /** Writes down a grant that somebody else decided on, whether it fits or not. */
+  note(nowMs: number): void {
+    this.#push(nowMs);
+  }
+
+  /** Times of the grants it remembers from `sinceMs` on, oldest first. */
+  since(sinceMs: number): number[] {
+    const times: number[] = [];
+    for (let age = 1; age <= this.#grants.length && this.#last(age) >= sinceMs; age++) times.push(this.#last(age));
+    return times.reverse();
   }
 
   /** Gives back a grant that was not used, named by the time it was taken at; unknown times are ignored. */

@@ -3,6 +3,7 @@ import type { Observable, OperatorFunction } from 'rxjs';
 import { requestContext } from '../../model/headers.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
+import type { Taken } from '../../operators/limit/taken.ts';
 import { attemptTimeoutMs } from '../../operators/timeout/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Token } from '../../ports/token-source.ts';
@@ -57,14 +58,25 @@ function inSlot(work: Claimed, token: Token | undefined, context: AttemptContext
   return andThen(slots.acquire(), (release) => start(work, token, release, context));
 }
 
-/** With a slot in hand: the last checks, all in one synchronous step, then the call. `free` gives the slot back. */
-function start(work: Claimed, token: Token | undefined, free: () => void, context: AttemptContext): Step {
+/**
+ * With a slot in hand: the last checks, all in one synchronous step, then the call. `free` gives the slot back. Where the
+ * quota must be asked for elsewhere the slot waits for that one answer, and everything is checked once more.
+ */
+function start(
+  work: Claimed,
+  token: Token | undefined,
+  free: () => void,
+  context: AttemptContext,
+  answered?: Taken,
+): Step {
   const { job, turn } = work;
   const { destination, plan } = job;
   const { clock, keeper, minWorkMs } = context;
   const nowMs = clock.now();
   const leftMs = job.deadlineMs - nowMs;
   const without = <T>(outcome: T): T => {
+    // The grant was never used: it goes to somebody else.
+    if (answered?.kind === 'granted') destination.limiter.giveBack(plan.limits, answered.grant);
     free();
     return outcome;
   };
@@ -79,11 +91,12 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
   const { breaker } = job;
   const openUntilMs = breaker?.peek(nowMs);
   if (openUntilMs !== undefined) return without(refusedByBreaker(work, openUntilMs, context));
-  const limitedMs = destination.limiter.tryTake(plan.limits, nowMs);
-  if (limitedMs > 0) return without(waits(work, 'rate-limit', nowMs + limitedMs, context));
+  answered ??= destination.limiter.take(plan.limits, nowMs);
+  if (answered.kind === 'ask') return askFirst(work, token, free, context);
+  if (answered.kind === 'wait') return without(waits(work, 'rate-limit', answered.untilMs, context));
   context.turns.granted(job);
   const permit = breaker?.acquire(nowMs, destination.slots.inUse);
-  if (permit?.kind === 'refused') return without(refusedByBreaker(work, permit.untilMs, context, nowMs));
+  if (permit?.kind === 'refused') return without(refusedByBreaker(work, permit.untilMs, context));
 
   const started = { atMs: nowMs, wallMs: clock.wall(), waited: job.starts(nowMs) };
   const { request } = plan;
@@ -109,10 +122,23 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
   );
 }
 
-function refusedByBreaker(work: Claimed, untilMs: number, context: AttemptContext, takenAtMs?: number): Step {
+/** The answer comes within the time limit of the store, also when it is away; the slot is held for no other wait. */
+function askFirst(work: Claimed, token: Token | undefined, free: () => void, context: AttemptContext): Step {
+  let answered = false;
+  return andThen(
+    work.job.destination.limiter.ask(work.job.plan.limits),
+    (taken) => {
+      answered = true;
+      return start(work, token, free, context, taken);
+    },
+    () => {
+      if (!answered) free();
+    },
+  );
+}
+
+function refusedByBreaker(work: Claimed, untilMs: number, context: AttemptContext): Step {
   const { destination, plan } = work.job;
-  // The grant was never used: it goes to somebody else.
-  if (takenAtMs !== undefined) destination.limiter.giveBack(plan.limits, takenAtMs);
   // An effect that nobody knows must not be painted over by a declared answer.
   if (!hasFallback(work.job) || work.job.ambiguousSinceMs !== undefined)
     return waits(work, 'breaker', untilMs, context);

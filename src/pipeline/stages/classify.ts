@@ -1,6 +1,7 @@
 import { map, type OperatorFunction } from 'rxjs';
 
 import type { Verdict } from '../../model/outcome.ts';
+import { isoTime } from '../../model/time.ts';
 import type { FairLanes } from '../../operators/lanes/fair-lanes.ts';
 import { spreadWaitMs } from '../../operators/retry/retry-after.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -22,7 +23,7 @@ export interface ClassifyContext {
 // A refusal that names no time: long enough to be felt, short enough to cost little quota.
 const unnamedCoolDownMs = 1_000;
 const failedText = 'an attempt failed';
-// A quota that resets in days is looked at again each hour.
+// A quota that resets in hours or days, nobody knows for which calls, is looked at again each hour.
 const longestCoolDownMs = 3_600_000;
 
 /**
@@ -33,7 +34,8 @@ export function classify(context: ClassifyContext): OperatorFunction<Attempted |
   return map((work) => (work.kind === 'ended' ? work : judge(work, context)));
 }
 
-function judge(attempted: Attempted, { clock, random, log, lanes, instruments }: ClassifyContext): Judged {
+function judge(attempted: Attempted, context: ClassifyContext): Judged {
+  const { clock, log, lanes, instruments } = context;
   const { job, turn, exchange, started, permit, tokenVersion } = attempted;
   const { destination, plan } = job;
   const nowMs = clock.now();
@@ -50,10 +52,7 @@ function judge(attempted: Attempted, { clock, random, log, lanes, instruments }:
     lanes.wake(job.rooms.breaker);
   }
   if (verdict.class === 'rate-limited' || verdict.class === 'quota') {
-    const key = verdict.limitKey ?? plan.limits[0]?.key ?? plan.api;
-    const askedMs =
-      verdict.askedMs > 0 ? verdict.askedMs : verdict.class === 'quota' ? longestCoolDownMs : unnamedCoolDownMs;
-    destination.limiter.coolDown(key, nowMs + spreadWaitMs(Math.min(askedMs, longestCoolDownMs), random));
+    rest(attempted, verdict, context);
   }
   if (verdict.class === 'success' || verdict.class === 'duplicate') {
     destination.budget(plan.breakerKey).onSuccess();
@@ -75,6 +74,24 @@ function judge(attempted: Attempted, { clock, random, log, lanes, instruments }:
       ? { status: exchange.status, contentType: exchange.headers['content-type'], body: exchange.body }
       : undefined;
   return { kind: 'judged', job, turn, verdict, charged, tokenVersion, answer };
+}
+
+/** A refusal: the bucket rests, on all replicas, until the server's time is over. */
+function rest({ job }: Attempted, verdict: Verdict, { clock, random, log }: ClassifyContext): void {
+  const { destination, plan } = job;
+  const limit = plan.limits.find(({ key }) => key === verdict.limitKey) ?? plan.limits[0];
+  if (limit === undefined) return;
+  const unnamedMs = verdict.class === 'quota' ? longestCoolDownMs : unnamedCoolDownMs;
+  const askedMs = verdict.askedMs > 0 ? verdict.askedMs : unnamedMs;
+  // Only a quota with a bucket of its own is known to be used up until the day it is renewed.
+  const renewed = verdict.class === 'quota' && limit.key === verdict.limitKey;
+  const restMs = spreadWaitMs(renewed ? askedMs : Math.min(askedMs, longestCoolDownMs), random);
+  const extended = destination.limiter.refused(limit, restMs, clock.now());
+  if (!renewed || !extended) return;
+  log.warn(
+    { upstream: destination.name, bucket: limit.key, code: verdict.code, until: isoTime(clock.wall() + restMs) },
+    'a quota is used up: its calls wait until it is renewed',
+  );
 }
 
 /** What an attempt means to the breaker: an answer of any kind shows life, a refusal says nothing about health. */

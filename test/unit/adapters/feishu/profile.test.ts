@@ -24,6 +24,7 @@ describe('feishuProfile, request', () => {
           ],
         },
         { key: 'feishu|*|-|receiver|oc_1', windows: [{ limit: 5, windowMs: 1_000 }] },
+        { key: 'feishu|*|-|month', windows: [] },
       ],
       repeat: { kind: 'keyed', windowMs: 2_880_000 },
       token: { app: 'cli_a', tenant: undefined, as: 'tenant' },
@@ -74,7 +75,10 @@ describe('feishuProfile, request', () => {
     expect(plan).toMatchObject({
       api: 'POST other',
       breakerKey: 'open.feishu.cn/other',
-      limits: [{ key: 'feishu|cli_a|-|POST other', windows: [{ limit: 5, windowMs: 1_000 }] }],
+      limits: [
+        { key: 'feishu|cli_a|-|POST other', windows: [{ limit: 5, windowMs: 1_000 }] },
+        { key: 'feishu|*|-|month', windows: [] },
+      ],
       repeat: { kind: 'never' },
       token: { as: 'tenant' },
     });
@@ -143,8 +147,8 @@ describe('feishuProfile, limits', () => {
 
   it('counts a further limit only when the body has the member that it is about', () => {
     const user = { path: '/open-apis/contact/v3/users/ou_1', method: 'PATCH' as const };
-    expect(keys({ ...user, body: { name: 'a' } })).toHaveLength(1);
-    expect(keys({ ...user, body: { is_frozen: false } })).toHaveLength(2);
+    expect(keys({ ...user, body: { name: 'a' } })).toHaveLength(2);
+    expect(keys({ ...user, body: { is_frozen: false } })).toHaveLength(3);
   });
 
   it('adds the daily limit to the windows of the API and lets the configuration replace its tier', () => {
@@ -153,6 +157,20 @@ describe('feishuProfile, limits', () => {
     expect(planned(move).limits[0]?.windows).toContainEqual(day);
     const limits = { 'POST /open-apis/drive/v1/files/:file_token/move': [{ limit: 2, windowMs: 1_000 }] };
     expect(planned(move, 'x', { ...oneApp, limits }).limits[0]?.windows).toEqual([{ limit: 2, windowMs: 1_000 }, day]);
+  });
+
+  it('puts all buckets of a call in one group, those of two tenants in two', () => {
+    const groups = (call: Call) => new Set(planned(call).limits.map(({ group }) => group));
+    expect(groups(send)).toEqual(new Set(['feishu|-']));
+    expect(groups({ ...send, tenant: 'tk' })).toEqual(new Set(['feishu|tk']));
+  });
+
+  it('names buckets for metrics by the API or by what they count, never by an id', () => {
+    expect(planned().limits.map(({ label }) => label)).toEqual([
+      'POST /open-apis/im/v1/messages',
+      'receiver',
+      undefined,
+    ]);
   });
 
   it('names the resource that takes one call at a time', () => {

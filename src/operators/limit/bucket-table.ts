@@ -1,0 +1,76 @@
+import type { LimitKey } from '../../ports/profile.ts';
+
+import { Bucket } from './bucket.ts';
+
+/** One bucket with a name, for metrics. */
+export interface BucketUse {
+  readonly label: string;
+  /** Share of its fullest window. */
+  readonly used: number;
+  /** Learned share of its limits. */
+  readonly factor: number;
+}
+
+const lookedAt = 8;
+
+/** The buckets of one upstream. From `maxBuckets` on idle ones make room; one that matters is never forgotten. */
+export class BucketTable {
+  readonly #stretchMs: number;
+  readonly #maxBuckets: number;
+  readonly #byKey = new Map<string, Bucket>();
+
+  constructor(stretchMs: number, maxBuckets: number) {
+    this.#stretchMs = stretchMs;
+    this.#maxBuckets = maxBuckets;
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** The bucket of a limit, made when it is not there, with the windows of the limit. */
+  of(limit: LimitKey, nowMs: number): Bucket {
+    const known = this.#byKey.get(limit.key);
+    if (known !== undefined) {
+      known.reshape(limit.windows);
+      return known;
+    }
+    if (this.#byKey.size >= this.#maxBuckets) this.#makeRoom(nowMs);
+    const made = new Bucket(limit, this.#stretchMs);
+    this.#byKey.set(limit.key, made);
+    return made;
+  }
+
+  /** The bucket of a key, if it is known. */
+  get(key: string): Bucket | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** The longest time for which any of them is unsure after an outage. */
+  unsureForMs(): number {
+    return Math.max(0, ...[...this.#byKey.values()].map(({ unsureForMs }) => unsureForMs));
+  }
+
+  /** Those that have a name for metrics: per name the fullest one, and the lowest factor. Walks all of them. */
+  uses(nowMs: number): BucketUse[] {
+    const byLabel = new Map<string, BucketUse>();
+    for (const bucket of this.#byKey.values()) {
+      const { label, factor } = bucket;
+      if (label === undefined) continue;
+      const other = byLabel.get(label);
+      const used = Math.max(bucket.used(nowMs), other?.used ?? 0);
+      byLabel.set(label, { label, used, factor: Math.min(factor, other?.factor ?? 1) });
+    }
+    return [...byLabel.values()];
+  }
+
+  /** Looks at the few oldest: idle ones go, others move to the end of the row, so a look costs the same always. */
+  #makeRoom(nowMs: number): void {
+    let left = Math.min(lookedAt, this.#byKey.size);
+    for (const [key, bucket] of this.#byKey) {
+      if (left-- === 0) return;
+      this.#byKey.delete(key);
+      if (!bucket.idle(nowMs)) this.#byKey.set(key, bucket);
+    }
+  }
+}

@@ -1,0 +1,13 @@
+/** A start that was granted; to be used at once or given back. */
+export interface Grant {
+  /** Monotonic milliseconds at which it came. */
+  readonly atMs: number;
+  /** `undefined`: the log does not know of it. */
+  readonly stamp: number | undefined;
+}
+
+/** Whether a call may start now. `ask`: nobody here knows, the log must be asked. */
+export type Taken =
+  | { readonly kind: 'granted'; readonly grant: Grant }
+  | { readonly kind: 'wait'; readonly untilMs: number; readonly key: string }
+  | { readonly kind: 'ask' };

@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { MemoryQuotaLog } from '../../src/adapters/embedded/quota-log.ts';
+import type { RedisConnection } from '../../src/adapters/redis/client.ts';
+import { loadScript } from '../../src/adapters/redis/scripts.ts';
+import { fullHistory, type HistoryStep, play } from '../support/quota/histories.ts';
+import type { QuotaLogBench } from '../support/quota/quota-bench.ts';
+import { openConnections, openRedisBench, withMutant } from '../support/quota/redis-quota-bench.ts';
+import { describeWithRedis } from '../support/services/provided.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
+
+import { quotaLogSuite } from './quota-log.suite.ts';
+
+function memoryBench(): QuotaLogBench {
+  const time = new VirtualTime();
+  const log = new MemoryQuotaLog(time, { stretchMs: 0 });
+  const advance = (ms: number): Promise<void> => {
+    time.advance(ms);
+    return Promise.resolve();
+  };
+  const done = (): Promise<void> => Promise.resolve();
+  return { log, other: log, now: () => time.now(), advance, settle: done, close: done };
+}
+
+describeWithRedis('on Redis', (url) => {
+  let connections: readonly [RedisConnection, RedisConnection];
+  beforeAll(async () => {
+    connections = await openConnections(url);
+  });
+  afterAll(async () => {
+    await Promise.all(connections.map((connection) => connection.close()));
+  });
+
+  quotaLogSuite('Redis', () => openRedisBench(connections), 40);
+
+  describe('the script and its model', () => {
+    const answersAlike = (on: () => readonly [RedisConnection, RedisConnection]) =>
+      fc.asyncProperty(fullHistory, async (history: readonly HistoryStep[]) => {
+        const [redis, model] = [await openRedisBench(on()), memoryBench()];
+        try {
+          expect(await play(redis, history)).toEqual(await play(model, history));
+        } finally {
+          await redis.close();
+        }
+      });
+    const runs = { numRuns: 60, seed: 29 };
+
+    it('answer alike, whatever comes in whatever order from two processes', async () => {
+      await fc.assert(
+        answersAlike(() => connections),
+        runs,
+      );
+    });
+
+    it.each<[string, string, string]>([
+      ['closed windows', 'tonumber(head) + w.us <= now', 'tonumber(head) + w.us < now'],
+      ['one start too many', 'allowed(b, w) - w.taken)', 'allowed(b, w) + 1 - w.taken)'],
+      [
+        'only the last bucket',
+        'granted = math.max(0, math.min(granted, allowed',
+        'granted = math.max(0, math.min(want, allowed',
+      ],
+      ['a rest that shrinks', 'b.cool = math.max(b.cool, now + cool)', 'b.cool = now + cool'],
+      ['a rest that grants', 'if b.cool > now then granted = 0 end', ''],
+      ['a wait by the oldest start of all', "redis.call('LINDEX', w.list, over)", "redis.call('LINDEX', w.list, 0)"],
+      ['a return of the newest start', "redis.call('LREM', w.list, -count, stamp)", "redis.call('RPOP', w.list)"],
+      ['starts of an outage at the end', 'table.sort(times)', ''],
+      ['a factor that never grows', 'if full then grow(b) end', ''],
+      ['a factor that grows unasked', 'if full then grow(b) end', 'grow(b)'],
+      ['every refusal on its own', 'if b.cool <= now then b.refused', 'if true then b.refused'],
+    ])('differ when the script has %s', async (_, of, by) => {
+      const mutant = (source: string): string =>
+        source
+          .replace(of, () => by)
+          .replace('local function take()\n  local granted = number()', (text) => `${text}\n  local want = granted`);
+      expect(loadScript('quota').source).toContain(of);
+      const [first, second] = connections;
+      const details = await fc.check(
+        answersAlike(() => [withMutant(first, mutant), withMutant(second, mutant)]),
+        { ...runs, endOnFailure: true },
+      );
+      expect(details.failed).toBe(true);
+    });
+  });
+});
