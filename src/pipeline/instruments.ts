@@ -32,6 +32,7 @@ export class Instruments {
   readonly #retries: Counter;
   readonly #retrySeconds: Histogram;
   readonly #superseded: Counter;
+  readonly #known: Counter;
   readonly #clock: Clock;
 
   constructor(metrics: Metrics, observed: Observed) {
@@ -68,6 +69,11 @@ export class Instruments {
       'Answers that came after somebody else took the call over',
       ['upstream'],
     );
+    this.#known = metrics.counter(
+      'larkspur_records_known_total',
+      'Records that were read again although an earlier owner had finished them, as its commit tells',
+      [],
+    );
     gauges(metrics, observed);
   }
 
@@ -91,6 +97,11 @@ export class Instruments {
       ending.kind === 'dead-letter' ? ending.reason : ending.kind === 'result' ? ending.result.status : 'none';
     this.#ended.add({ upstream, ending: ending.kind, reason });
     this.#totalSeconds.observe({ upstream }, (this.#clock.now() - item.received.readAtMs) / 1_000);
+  }
+
+  /** A record came again that an earlier owner had finished. */
+  known(): void {
+    this.#known.add({});
   }
 
   /** A claim was finished by somebody else meanwhile. */

@@ -4,12 +4,16 @@ import { parseArgs } from 'node:util';
 import { printReport } from '../../src/runtime/report.ts';
 
 import type { Scenario } from './scenario.ts';
+import { cutNetwork } from './scenarios/cut-network.ts';
 import { drainWorker } from './scenarios/drain-worker.ts';
 import { faultsAtUpstream } from './scenarios/faults.ts';
 import { hangUpstream } from './scenarios/hang-upstream.ts';
 import { killWorker } from './scenarios/kill-worker.ts';
 import { loseBroker } from './scenarios/lose-broker.ts';
 import { loseRedis } from './scenarios/lose-redis.ts';
+import { resetUpstream } from './scenarios/reset-upstream.ts';
+import { slowStores } from './scenarios/slow-stores.ts';
+import { zombieWorker } from './scenarios/zombie-worker.ts';
 
 const scenarios: Readonly<Record<string, Scenario>> = {
   kill: killWorker,
@@ -17,6 +21,10 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   drain: drainWorker,
   redis: loseRedis,
   broker: loseBroker,
+  zombie: zombieWorker,
+  reset: resetUpstream,
+  slow: slowStores,
+  cut: cutNetwork,
   faults: faultsAtUpstream,
 };
 

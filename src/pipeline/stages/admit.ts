@@ -4,6 +4,7 @@ import type { Demand } from '../../operators/demand.ts';
 import { ringBuffer } from '../../operators/ring/ring-buffer.ts';
 import type { RingSet } from '../../operators/ring/ring-set.ts';
 import type { AssignedPartition } from '../../ports/record-source.ts';
+import type { Instruments } from '../instruments.ts';
 import type { Decoded } from '../job.ts';
 import type { Partitions } from '../partitions.ts';
 
@@ -13,6 +14,7 @@ import type { Arrival } from './decode.ts';
 export interface AdmitContext {
   readonly rings: RingSet<AssignedPartition, Decoded>;
   readonly partitions: Partitions;
+  readonly instruments: Instruments;
   /** Asked for by the lanes: nothing leaves a ring that they have no room for. */
   readonly demand: Demand;
   /** Told when a partition is lost, so that later stages forget its records. */
@@ -23,7 +25,8 @@ export interface AdmitContext {
  * Backpressure: a ring per partition takes what comes and hands on what the lanes ask for. A partition whose ring passes
  * its high mark is paused, alone, and resumed at the low mark; nothing is refused or dropped.
  */
-export function admit({ rings, partitions, demand, lost }: AdmitContext): OperatorFunction<Arrival, Decoded> {
+export function admit(context: AdmitContext): OperatorFunction<Arrival, Decoded> {
+  const { rings, partitions, instruments, demand, lost } = context;
   const register = (arrival: Arrival): Decoded | undefined => {
     switch (arrival.kind) {
       case 'assigned':
@@ -34,7 +37,9 @@ export function admit({ rings, partitions, demand, lost }: AdmitContext): Operat
         lost(arrival.partition);
         return undefined;
       case 'decoded':
-        return partitions.take(arrival.partition, arrival.item.received.record.offset) ? arrival.item : undefined;
+        if (partitions.take(arrival.partition, arrival.item.received.record.offset)) return arrival.item;
+        if (partitions.holds(arrival.partition)) instruments.known();
+        return undefined;
     }
   };
   return pipe(

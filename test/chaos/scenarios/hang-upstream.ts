@@ -16,7 +16,7 @@ const doneAfter = 20_000;
 /** A large backlog, and an upstream that takes requests and answers none for minutes. */
 export const hangUpstream: Scenario = async (settings) => {
   const { records, keys, hangSeconds, services, tell } = settings;
-  const calls = new Calls(records, keys, recordBytes);
+  const calls = new Calls(records, keys, { bytes: recordBytes });
   return World.around({ services, perSecond: 20_000, latencyMs: 20 }, async (world) => {
     await world.produce(calls, tell);
     const worker = await world.worker();

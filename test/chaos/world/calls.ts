@@ -9,13 +9,18 @@ export class Calls {
   readonly count: number;
   readonly keys: number;
   readonly #bytes: number;
+  readonly #plainEvery: number;
   readonly #keysOf: readonly number[][];
 
-  /** @param bytes least length of a record's value */
-  constructor(count: number, keys: number, bytes = 0) {
+  /**
+   * @param shape `bytes`: least length of a record's value; `plainEvery`: each nth key has calls of an API without a key of
+   * the platform, which must not be sent again; 0 for none
+   */
+  constructor(count: number, keys: number, { bytes = 0, plainEvery = 0 } = {}) {
     this.count = count;
     this.keys = keys;
     this.#bytes = bytes;
+    this.#plainEvery = plainEvery;
     this.#keysOf = Array.from({ length: partitions }, () => []);
     for (let key = 0; key < keys; key++) this.#keysOf[partitionFor(Buffer.from(`k${key}`), partitions)]?.push(key);
   }
@@ -24,6 +29,11 @@ export class Calls {
   idAt(partition: number, offset: number): string {
     const keys = this.#keysOf[partition] ?? [];
     return `c${Math.floor(offset / keys.length) * this.keys + (keys[offset % keys.length] ?? 0)}`;
+  }
+
+  /** Whether the call's API knows no key by which a repeat could be told. */
+  isPlain(id: string): boolean {
+    return this.#plainEvery > 0 && (Number(id.slice(1)) % this.keys) % this.#plainEvery === 0;
   }
 
   /** Whether an id is one of ours. */
@@ -63,7 +73,10 @@ export class Calls {
 
   #value(i: number): string {
     const key = `k${i % this.keys}`;
-    const text = `n=${Math.floor(i / this.keys)}`;
+    const n = Math.floor(i / this.keys);
+    const text = `n=${n}`;
+    if (this.isPlain(`c${i}`))
+      return JSON.stringify({ id: `c${i}`, upstream: 'plain', path: '/act', method: 'POST', body: { key, n } });
     const call = (pad: string): string =>
       JSON.stringify({
         id: `c${i}`,

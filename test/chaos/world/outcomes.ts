@@ -13,6 +13,8 @@ interface Outcome {
   differs: boolean;
 }
 
+const unknown = 'dead letter: outcome_unknown';
+
 /** Every terminal record of a run, by call. */
 export class Outcomes {
   readonly #calls: Calls;
@@ -69,6 +71,11 @@ export class Outcomes {
 
   get deadLetters(): number {
     return this.#count(({ kind }) => kind.startsWith('dead letter'));
+  }
+
+  /** Calls whose outcome is reported as unknown, of an API where that is the honest answer. */
+  get reportedUnknown(): number {
+    return [...this.#byId].filter(([id, { kind }]) => kind === unknown && this.#calls.isPlain(id)).length;
   }
 
   /** Records of nobody's call. */

@@ -7,6 +7,14 @@ const main = join(import.meta.dirname, '../../../src/cli/main.ts');
 const program = ['--import', import.meta.resolve('tsx'), main];
 const startLimitMs = 120_000;
 
+/** Values of a metric in a scrape, one per set of labels that holds `labels`. */
+export function valuesOf(scrape: string, name: string, labels = ''): number[] {
+  return scrape
+    .split('\n')
+    .filter((line) => (line.startsWith(`${name}{`) || line.startsWith(`${name} `)) && line.includes(labels))
+    .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
+}
+
 async function answers(url: string): Promise<boolean> {
   return (await fetch(url, { signal: AbortSignal.timeout(2_000) })).status < 500;
 }
@@ -53,11 +61,7 @@ export class WorkerProcess {
 
   /** Values of a metric, one per set of labels. */
   async metric(name: string): Promise<number[]> {
-    const text = await (await fetch(`http://${this.#admin}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
-    return text
-      .split('\n')
-      .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-      .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
+    return valuesOf(await this.scrape(), name);
   }
 
   /** Resident memory in MB, from /proc; `undefined` when the process is gone. */
@@ -68,6 +72,21 @@ export class WorkerProcess {
     } catch {
       return undefined;
     }
+  }
+
+  /** All of its metrics, as they are scraped. */
+  async scrape(): Promise<string> {
+    return (await fetch(`http://${this.#admin}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+  }
+
+  /** Freezes it: it holds its connections and does nothing. */
+  pause(): void {
+    this.#child.signal('SIGSTOP');
+  }
+
+  /** Thaws it; it knows nothing of the time that has passed. */
+  resume(): void {
+    this.#child.signal('SIGCONT');
   }
 
   /** Ends it as a crash would. */
@@ -83,9 +102,18 @@ export class WorkerProcess {
 
   /** Lines of its log at error level or above. */
   errors(): string[] {
+    return this.#lines(/"level":"(error|fatal)"/);
+  }
+
+  /** Lines of its log at warning level or above. */
+  warnings(): string[] {
+    return this.#lines(/"level":"(warn|error|fatal)"/);
+  }
+
+  #lines(level: RegExp): string[] {
     return readFileSync(this.logFile, 'utf8')
       .split('\n')
-      .filter((line) => /"level":(5|6)0|"level":"(error|fatal)"/.test(line));
+      .filter((line) => level.test(line));
   }
 }
 
@@ -124,6 +152,11 @@ export class SandboxProcess {
 
   async verdict(calls: number): Promise<LedgerVerdict> {
     return (await this.#ask('GET', `verdict?calls=${calls}`)) as LedgerVerdict;
+  }
+
+  /** How often the platform knew a key again, and how often each fault was played. */
+  async stats(): Promise<{ readonly replays: number; readonly faults: Readonly<Record<string, number>> }> {
+    return (await this.#ask('GET', 'stats')) as { replays: number; faults: Record<string, number> };
   }
 
   /** The first doubles and swaps, for a person. */

@@ -3,6 +3,7 @@ import { atMost, type Bar } from '../../../src/runtime/report.ts';
 import type { Calls } from './calls.ts';
 import { sum } from './group.ts';
 import { type Outcomes, readOutcomes } from './outcomes.ts';
+import { valuesOf } from './processes.ts';
 import { until } from './until.ts';
 import type { World } from './world.ts';
 
@@ -38,18 +39,21 @@ export async function untilAllCommitted(world: World, tell: (text: string) => vo
  * call that differ are not, unless `mayDiffer`: claims were lost, so a call may be made again under its platform key.
  */
 export async function judge(world: World, calls: Calls, mayDiffer = false): Promise<Verdict> {
-  const [outcomes, ledger, lag] = await Promise.all([
+  const [outcomes, ledger, lag, stats, replayed] = await Promise.all([
     readOutcomes(world.kafka, world.prefix, calls),
     world.sandbox.verdict(calls.count),
     world.group.lag(),
+    world.sandbox.stats(),
+    replayedBy(world),
   ]);
+  const { reportedUnknown } = outcomes;
   const bars = [
     atMost('lost', outcomes.lost, 0),
     atMost('twice', ledger.twice, 0),
     atMost('outOfOrder', ledger.outOfOrder, 0),
     atMost('contradicted', mayDiffer ? outcomes.contradicted : outcomes.differing, 0),
-    atMost('deadLetters', outcomes.deadLetters, 0),
-    atMost('withoutEffect', ledger.missing, 0),
+    atMost('deadLetters', outcomes.deadLetters - reportedUnknown, 0),
+    atMost('withoutEffect', Math.max(0, ledger.missing - reportedUnknown), 0),
     atMost('lag', sum(lag), 0),
   ];
   const errors = world.errors();
@@ -61,6 +65,11 @@ export async function judge(world: World, calls: Calls, mayDiffer = false): Prom
   const figures = {
     calls: calls.count,
     effects: ledger.effects,
+    /** Fetched again and not acted on again, by the workers that run at the end. */
+    replayed,
+    /** Sent again, and known again by the platform's key: no second effect. */
+    sentAgain: stats.replays,
+    reportedUnknown,
     outcomes: outcomes.byKind,
     repeatedRecords: outcomes.repeatedRecords,
     differingCopies: outcomes.differing,
@@ -69,4 +78,14 @@ export async function judge(world: World, calls: Calls, mayDiffer = false): Prom
     ...suspicious,
   };
   return { outcomes, bars, figures };
+}
+
+/** Records that were fetched again and not acted on again: known from the commit's metadata, or from the claim. */
+async function replayedBy(world: World): Promise<{ fromCommit: number; fromClaim: number }> {
+  const scrapes = await Promise.all(world.running.map((worker) => worker.scrape()));
+  const count = (name: string, labels = ''): number => sum(scrapes.flatMap((scrape) => valuesOf(scrape, name, labels)));
+  return {
+    fromCommit: count('larkspur_records_known_total'),
+    fromClaim: count('larkspur_records_ended_total', 'ending="stored-'),
+  };
 }

@@ -6,6 +6,7 @@ import { Kafka } from 'kafkajs';
 
 import { LocalKafka } from '../../support/services/local-kafka.ts';
 import { LocalRedis } from '../../support/services/local-redis.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
 
 import { type Calls, quiet } from './calls.ts';
 import { Group } from './group.ts';
@@ -25,8 +26,33 @@ export interface WorldOptions {
   readonly perSecond: number;
   /** What each call takes at the sandbox, milliseconds. */
   readonly latencyMs?: number;
-  /** Longest time of an attempt, milliseconds. */
+  /** Longest time of an attempt, milliseconds. Default 2,000; a lease lasts at least 4 seconds longer. */
   readonly attemptMs?: number;
+  /** After so long the group misses a silent worker. Default 6,000, the least that may be set. */
+  readonly sessionTimeoutMs?: number;
+  /** Calls in flight at once in each worker. */
+  readonly inFlight?: number;
+  /** Further arguments of redis-server. */
+  readonly redisArgs?: readonly string[];
+  /** Whether a worker may be started that reaches everything through a proxy. Needs services of the run's own. */
+  readonly proxied?: boolean;
+}
+
+/** The ways of a worker that can be cut. */
+export interface Links {
+  readonly kafka: TcpProxy;
+  readonly redis: TcpProxy;
+  readonly upstream: TcpProxy;
+}
+
+/** Whether a worker reaches everything directly, or through {@link World.links}. */
+type Where = 'near' | 'far';
+
+/** Addresses as a worker sees them. */
+interface Addresses {
+  readonly brokers: readonly string[];
+  readonly redisUrl: string;
+  readonly upstreamUrl: string;
 }
 
 /** Everything around the workers of one run: broker, Redis, sandbox, topics, configuration. */
@@ -38,19 +64,28 @@ export class World {
   readonly workers: WorkerProcess[] = [];
   readonly broker: LocalKafka | undefined;
   readonly redis: LocalRedis | undefined;
+  readonly links: Links | undefined;
+  /** What a contestant that is not ours is told. */
+  readonly addresses: Addresses;
   readonly #config: string;
   readonly #folder: string;
+  readonly #where: Where[] = [];
+  readonly #gone: WorkerProcess[] = [];
+  #started = 0;
 
   private constructor(parts: {
-    brokers: readonly string[];
+    addresses: Addresses;
     prefix: string;
     sandbox: SandboxProcess;
     broker: LocalKafka | undefined;
     redis: LocalRedis | undefined;
+    links: Links | undefined;
     config: string;
     folder: string;
   }) {
-    this.kafka = new Kafka({ ...quiet, brokers: [...parts.brokers] });
+    this.addresses = parts.addresses;
+    this.links = parts.links;
+    this.kafka = new Kafka({ ...quiet, brokers: [...parts.addresses.brokers] });
     this.prefix = parts.prefix;
     this.group = new Group(this.kafka, `${parts.prefix}worker`, `${parts.prefix}calls`);
     this.sandbox = parts.sandbox;
@@ -68,32 +103,32 @@ export class World {
     const stops: (() => unknown)[] = [removeFolder, () => process.off('exit', removeFolder)];
     try {
       const { brokers, redisUrl } = options.services;
-      const broker = brokers === undefined ? new LocalKafka() : undefined;
+      const links = options.proxied === true ? await openLinks() : undefined;
+      if (links !== undefined) stops.push(() => Promise.all(Object.values(links).map((link) => link.close())));
+      const through = links === undefined ? {} : { through: links.kafka.port };
+      const broker = brokers === undefined ? new LocalKafka(through) : undefined;
       if (broker !== undefined) stops.push(() => broker.stop());
-      const redis = redisUrl === undefined ? new LocalRedis() : undefined;
+      const redis = redisUrl === undefined ? new LocalRedis({ args: options.redisArgs ?? [] }) : undefined;
       if (redis !== undefined) stops.push(() => redis.stop());
       await Promise.all([broker?.start(), redis?.start()]);
       const sandbox = await SandboxProcess.start(join(folder, 'sandbox.log'), options.latencyMs ?? 0);
       stops.push(() => sandbox.stop());
       const prefix = `chaos-${process.pid}-${Date.now().toString(36)}.`;
-      const all = brokers ?? broker?.brokers ?? [];
+      const addresses: Addresses = {
+        brokers: brokers ?? broker?.brokers ?? [],
+        redisUrl: redisUrl ?? redis?.url ?? '',
+        upstreamUrl: sandbox.url,
+      };
       const config = join(folder, 'larkspur.yaml');
-      const { perSecond, attemptMs = 10_000 } = options;
-      writeFileSync(
-        config,
-        `kafka: { brokers: [${all.join(', ')}], topicPrefix: ${prefix}, group: ${prefix}worker }
-redis: { url: ${redisUrl ?? redis?.url ?? ''}, keyPrefix: '${prefix}' }
-apps: [{ id: cli_chaos, secret: secret }]
-upstreams:
-  feishu:
-    baseUrl: ${sandbox.url}
-    bucketConcurrency: 128
-    limits: [{ perSecond: ${perSecond} }]
-    timeouts: { attemptMs: ${attemptMs} }
-`,
-      );
+      writeFileSync(config, configText(addresses, prefix, options));
+      if (links !== undefined) {
+        links.kafka.to(broker?.outsidePort ?? 0);
+        links.redis.to(portOf(addresses.redisUrl));
+        links.upstream.to(portOf(addresses.upstreamUrl));
+        writeFileSync(farConfig(config), configText(addressesOf(links), prefix, options));
+      }
       await larkspur(['topics', 'apply', '--config', config], join(folder, 'topics.log'));
-      const world = new World({ brokers: all, prefix, sandbox, broker, redis, config, folder });
+      const world = new World({ addresses, prefix, sandbox, broker, redis, links, config, folder });
       await world.group.open();
       stops.push(() => world.group.close());
       stops.push(() => Promise.all(world.workers.map((worker) => worker.kill9())));
@@ -110,21 +145,41 @@ upstreams:
     );
   }
 
-  /** Starts one more worker. */
-  async worker(): Promise<WorkerProcess> {
-    const worker = await WorkerProcess.start(this.#config, join(this.#folder, `worker-${this.workers.length}.log`));
+  /** Starts one more worker; a far one reaches everything through {@link World.links}. */
+  async worker(where: Where = 'near'): Promise<WorkerProcess> {
+    const worker = await this.#start(where);
+    this.#where.push(where);
     this.workers.push(worker);
     return worker;
   }
 
+  /** Ends the worker in that place, if it still runs, and starts another one there. */
+  async replace(place: number): Promise<void> {
+    const old = this.workers[place];
+    if (old === undefined) return;
+    await old.kill9();
+    this.#gone.push(old);
+    this.workers[place] = await this.#start(this.#where[place] ?? 'near');
+  }
+
+  /** Workers that have not been ended. */
+  get running(): WorkerProcess[] {
+    return this.workers.filter(({ running }) => running);
+  }
+
   /** Lines at error level of all workers. */
   errors(): string[] {
-    return this.workers.flatMap((worker) => worker.errors());
+    return [...this.#gone, ...this.workers].flatMap((worker) => worker.errors());
   }
 
   /** SIGTERM to all that run; their exit codes. */
   async drainAll(): Promise<(number | null)[]> {
-    return Promise.all(this.workers.filter(({ running }) => running).map((worker) => worker.drain()));
+    return Promise.all(this.running.map((worker) => worker.drain()));
+  }
+
+  #start(where: Where): Promise<WorkerProcess> {
+    const config = where === 'near' ? this.#config : farConfig(this.#config);
+    return WorkerProcess.start(config, join(this.#folder, `worker-${this.#started++}.log`));
   }
 
   async #removeTopics(): Promise<void> {
@@ -137,4 +192,38 @@ upstreams:
       await admin.disconnect();
     }
   }
+}
+
+async function openLinks(): Promise<Links> {
+  const [kafka, redis, upstream] = await Promise.all([TcpProxy.open(), TcpProxy.open(), TcpProxy.open()]);
+  return { kafka, redis, upstream };
+}
+
+const farConfig = (config: string): string => config.replace('.yaml', '-far.yaml');
+const portOf = (url: string): number => Number(new URL(url).port);
+
+function addressesOf({ kafka, redis, upstream }: Links): Addresses {
+  return {
+    brokers: [`127.0.0.1:${kafka.port}`],
+    redisUrl: `redis://127.0.0.1:${redis.port}`,
+    upstreamUrl: `http://127.0.0.1:${upstream.port}`,
+  };
+}
+
+/** `feishu` is the upstream of calls with a key of the platform, `plain` that of calls without. */
+function configText({ brokers, redisUrl, upstreamUrl }: Addresses, prefix: string, options: WorldOptions): string {
+  const { perSecond, attemptMs = 2_000, sessionTimeoutMs = 6_000, inFlight = 256 } = options;
+  const upstream = `{ bucketConcurrency: 128, limits: [{ perSecond: ${perSecond} }], timeouts: { attemptMs: ${attemptMs} }`;
+  return `kafka:
+  brokers: [${brokers.join(', ')}]
+  topicPrefix: ${prefix}
+  group: ${prefix}worker
+  sessionTimeoutMs: ${sessionTimeoutMs}
+redis: { url: ${redisUrl}, keyPrefix: '${prefix}' }
+apps: [{ id: cli_chaos, secret: secret }]
+worker: { inFlight: ${inFlight}, claims: { leaseMs: 6000, renewMs: 2000 } }
+upstreams:
+  feishu: ${upstream}, baseUrl: ${upstreamUrl} }
+  plain: ${upstream}, baseUrl: ${upstreamUrl}/echo, concurrency: 128 }
+`;
 }

@@ -26,6 +26,8 @@ export async function kafkaJars(): Promise<string> {
 export interface LocalKafkaOptions {
   /** Broker settings on top of ours, by their Kafka names. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Port of a proxy that leads to {@link LocalKafka.outsidePort}: who comes that way is told to come that way again. */
+  readonly through?: number;
 }
 
 /**
@@ -35,11 +37,13 @@ export interface LocalKafkaOptions {
 export class LocalKafka {
   readonly #folder = mkdtempSync(join(tmpdir(), 'larkspur-kafka-'));
   readonly #settings: Readonly<Record<string, string>>;
+  readonly #through: number | undefined;
   #ports: number[] = [];
   #child: Child | undefined;
 
   constructor(options: LocalKafkaOptions = {}) {
     this.#settings = options.settings ?? {};
+    this.#through = options.through;
     process.once('exit', this.#removeData);
   }
 
@@ -48,13 +52,18 @@ export class LocalKafka {
     return [`127.0.0.1:${this.#ports[0] ?? 0}`];
   }
 
+  /** Where a proxy leads to; known after the first `start`. */
+  get outsidePort(): number {
+    return this.#ports[2] ?? 0;
+  }
+
   /** Starts the broker, again after `kill9` or `halt`, and returns when it answers. */
   async start(): Promise<void> {
     const jars = await kafkaJars();
     const first = this.#ports.length === 0;
     // Between finding a free port and binding it another process may take it: then once more with others.
     for (let triesLeft = first ? 3 : 1; ; triesLeft--) {
-      if (first) this.#ports = await freePorts(2);
+      if (first) this.#ports = await freePorts(3);
       const conf = await this.#prepare(jars);
       this.#child = new Child('java', this.#java(jars, '512m', 'kafka.Kafka', conf), join(this.#folder, 'broker.log'));
       try {
@@ -107,7 +116,9 @@ export class LocalKafka {
     const [port, controllerPort] = this.#ports;
     const conf = join(this.#folder, 'server.properties');
     const data = join(this.#folder, 'data');
-    const settings = { ...baseSettings(port ?? 0, controllerPort ?? 0), 'log.dirs': data, ...this.#settings };
+    const base = baseSettings(port ?? 0, controllerPort ?? 0);
+    const all = this.#through === undefined ? base : withOutside(base, this.outsidePort, this.#through);
+    const settings = { ...all, 'log.dirs': data, ...this.#settings };
     const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
     mkdirSync(this.#folder, { recursive: true });
     writeFileSync(conf, lines.join('\n'));
@@ -170,3 +181,14 @@ const baseSettings = (port: number, controllerPort: number): Record<string, stri
   'log.cleaner.dedupe.buffer.size': '8388608',
   'log.segment.bytes': '16777216',
 });
+
+/** One more listener, advertised as the address of a proxy. */
+function withOutside(base: Record<string, string>, outsidePort: number, through: number): Record<string, string> {
+  const also = (name: string, more: string) => ({ [name]: `${base[name] ?? ''},${more}` });
+  return {
+    ...base,
+    ...also('listeners', `OUTSIDE://127.0.0.1:${outsidePort}`),
+    ...also('advertised.listeners', `OUTSIDE://127.0.0.1:${through}`),
+    ...also('listener.security.protocol.map', 'OUTSIDE:PLAINTEXT'),
+  };
+}

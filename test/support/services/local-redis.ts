@@ -85,6 +85,12 @@ export class LocalRedis {
     await this.start();
   }
 
+  /** Runs one command, e.g. `FLUSHALL`; rejects when there is no answer, or a refusal. */
+  async command(text: string): Promise<void> {
+    const answer = await ask(this.#port, text);
+    if (answer?.startsWith('-') !== false) throw new Error(`redis answers ${text} with ${answer ?? 'nothing'}`);
+  }
+
   /** Freezes the server: connections stay open, nothing answers. */
   pause(): void {
     this.#child?.signal('SIGSTOP');
@@ -106,15 +112,20 @@ export class LocalRedis {
   readonly #removeData = (): void => rmSync(this.#folder, { recursive: true, force: true });
 }
 
-function pings(port: number): Promise<boolean> {
+async function pings(port: number): Promise<boolean> {
+  return (await ask(port, 'PING'))?.startsWith('+PONG') ?? false;
+}
+
+/** The first line of the answer to one command, `undefined` when none comes. */
+function ask(port: number, command: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
-    const end = (answer: boolean) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`));
+    const end = (answer?: string) => {
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(500, () => end(false));
-    socket.on('data', (data) => end(data.toString().startsWith('+PONG')));
-    socket.on('error', () => end(false));
+    socket.setTimeout(500, () => end());
+    socket.on('data', (data) => end(data.toString()));
+    socket.on('error', () => end());
   });
 }

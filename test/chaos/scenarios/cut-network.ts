@@ -1,0 +1,18 @@
+import { cut } from '../world/faults.ts';
+
+import { hurting } from './hurt.ts';
+
+/** One of two workers loses Kafka, Redis and the upstream, one after the other: in silence, then with resets. */
+export const cutNetwork = hurting({
+  name: 'cut',
+  own: true,
+  world: { proxied: true },
+  faults: [
+    cut('kafka', 'silence', 15_000),
+    cut('kafka', 'break', 8_000),
+    cut('redis', 'silence', 8_000),
+    cut('redis', 'break', 8_000),
+    cut('upstream', 'silence', 8_000),
+    cut('upstream', 'break', 8_000),
+  ],
+});

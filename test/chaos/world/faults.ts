@@ -1,0 +1,117 @@
+import type { Links, World } from './world.ts';
+
+/** Something that goes wrong for a while. */
+export interface Fault {
+  readonly name: string;
+  readonly holdMs: number;
+  /** What no other fault may touch at the same time. */
+  readonly at: string;
+  begin(world: World): unknown;
+  end(world: World): unknown;
+}
+
+const nothing = (): void => undefined;
+
+/** The worker in that place is killed, and another one is started in its stead. */
+export const killWorker = (place: number, holdMs = 0): Fault => ({
+  name: 'worker killed',
+  at: `worker ${place}`,
+  holdMs,
+  begin: ({ workers }) => workers[place]?.kill9(),
+  end: (world) => world.replace(place),
+});
+
+/** The worker in that place stands still, and then goes on as if nothing had been. */
+export const freezeWorker = (place: number, holdMs: number): Fault => ({
+  name: 'worker frozen',
+  at: `worker ${place}`,
+  holdMs,
+  begin: ({ workers }) => workers[place]?.pause(),
+  end: ({ workers }) => workers[place]?.resume(),
+});
+
+export const restartBroker: Fault = {
+  name: 'broker restarted',
+  at: 'broker',
+  holdMs: 0,
+  begin: ({ broker }) => broker?.halt(),
+  end: ({ broker }) => broker?.start(),
+};
+
+export const killBroker = (holdMs: number): Fault => ({
+  name: 'broker killed',
+  at: 'broker',
+  holdMs,
+  begin: ({ broker }) => broker?.kill9(),
+  end: ({ broker }) => broker?.start(),
+});
+
+export const freezeBroker = (holdMs: number): Fault => ({
+  name: 'broker frozen',
+  at: 'broker',
+  holdMs,
+  begin: ({ broker }) => broker?.pause(),
+  end: ({ broker }) => broker?.resume(),
+});
+
+/** Without `--appendonly` it comes back empty. */
+export const killRedis = (holdMs: number): Fault => ({
+  name: 'redis killed',
+  at: 'redis',
+  holdMs,
+  begin: ({ redis }) => redis?.kill9(),
+  end: ({ redis }) => redis?.start(),
+});
+
+export const freezeRedis = (holdMs: number): Fault => ({
+  name: 'redis frozen',
+  at: 'redis',
+  holdMs,
+  begin: ({ redis }) => redis?.pause(),
+  end: ({ redis }) => redis?.resume(),
+});
+
+/** All claims are forgotten in one moment, those of calls in flight as well. */
+export const flushRedis: Fault = {
+  name: 'redis flushed',
+  at: 'redis',
+  holdMs: 0,
+  begin: ({ redis }) => redis?.command('FLUSHALL'),
+  end: nothing,
+};
+
+/** The upstream acts as the rules of the sandbox say. */
+export const upstreamFault = (name: string, rules: readonly unknown[], holdMs: number): Fault => ({
+  name: `upstream: ${name}`,
+  at: 'upstream',
+  holdMs,
+  begin: ({ sandbox }) => sandbox.faults(rules),
+  end: ({ sandbox }) => sandbox.faults([]),
+});
+
+/** Nothing passes between the far worker and one of its servers: in silence, or with a reset of every connection. */
+export const cut = (link: keyof Links, how: 'silence' | 'break', holdMs: number): Fault => ({
+  name: `${link} cut off (${how})`,
+  at: `link ${link}`,
+  holdMs,
+  begin: ({ links }) => links?.[link][how](),
+  end: ({ links }) => links?.[link].heal(),
+});
+
+/** The far worker reaches neither its group nor its claims, but its upstream answers: it goes on in good faith. */
+export const isolate = (holdMs: number): Fault => ({
+  name: 'worker isolated from kafka and redis',
+  at: 'links',
+  holdMs,
+  begin: ({ links }) => [links?.kafka.silence(), links?.redis.silence()],
+  end: ({ links }) => [links?.kafka.heal(), links?.redis.heal()],
+});
+
+/** Every answer on that way takes longer, there and back. */
+export const slow = (link: keyof Links, delayMs: number, holdMs: number): Fault => ({
+  name: `${link} slow by ${2 * delayMs} ms`,
+  at: `link ${link}`,
+  holdMs,
+  begin: ({ links }) => links?.[link].slow(delayMs),
+  end: ({ links }) => links?.[link].heal(),
+});
