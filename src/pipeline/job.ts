@@ -103,6 +103,8 @@ export class Job {
   ambiguousToken: number | undefined;
   /** Attempts whose outcome is unknown; one for all that earlier owners may have made. */
   ambiguousAttempts = 0;
+  /** How it ended here, where the store did not take that ending: it no longer knew the claim as ours. */
+  endedHere: Ending | undefined;
   lastVerdict: Verdict | undefined;
   firstAttemptMs: number | undefined;
   inFlightMs = 0;

@@ -1,7 +1,7 @@
-// Faults on purpose, against real services (`faults`: on the embedded store): npm run chaos -- kill|hang|drain|redis|broker|faults|all [--json]
+// Faults on purpose, against real services (`faults`: on the embedded store): npm run chaos -- SCENARIO|all [--json]
 import { parseArgs } from 'node:util';
 
-import { printReport } from '../../src/runtime/report.ts';
+import { printReport, type Report } from '../../src/runtime/report.ts';
 
 import type { Scenario } from './scenario.ts';
 import { cutNetwork } from './scenarios/cut-network.ts';
@@ -12,69 +12,90 @@ import { killWorker } from './scenarios/kill-worker.ts';
 import { loseBroker } from './scenarios/lose-broker.ts';
 import { loseRedis } from './scenarios/lose-redis.ts';
 import { resetUpstream } from './scenarios/reset-upstream.ts';
+import { severalFaults } from './scenarios/several-faults.ts';
 import { slowStores } from './scenarios/slow-stores.ts';
 import { zombieWorker } from './scenarios/zombie-worker.ts';
+import { summaryOf } from './summary.ts';
 
 const scenarios: Readonly<Record<string, Scenario>> = {
   kill: killWorker,
-  hang: hangUpstream,
   drain: drainWorker,
+  hang: hangUpstream,
   redis: loseRedis,
   broker: loseBroker,
   zombie: zombieWorker,
   reset: resetUpstream,
   slow: slowStores,
   cut: cutNetwork,
+  several: severalFaults,
   faults: faultsAtUpstream,
 };
 
 const usage = `npm run chaos -- ${Object.keys(scenarios).join('|')}|all [options]
-  --calls N     calls of kill, drain, redis and broker (100000); of faults at most 150
+  --calls N     calls of a backlog (100000; of all: 20000); of faults at most 150
   --keys N      ordering keys (1000)
-  --records N   backlog of hang (1000000)
-  --hang S      seconds that the upstream hangs (180)
-  --json        print one object per scenario and no progress`;
+  --records N   backlog of hang (1000000; of all: 200000)
+  --hang S      seconds that the upstream hangs (180; of all: 60)
+  --minutes N   how long several goes on (5; of all: 3)
+  --seed N      what several picks (random, printed)
+  --json        print one object per scenario and no progress; all ends with one of its own`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    calls: { type: 'string', default: '100000' },
-    keys: { type: 'string', default: '1000' },
-    records: { type: 'string', default: '1000000' },
-    hang: { type: 'string', default: '180' },
+    calls: { type: 'string' },
+    keys: { type: 'string' },
+    records: { type: 'string' },
+    hang: { type: 'string' },
+    minutes: { type: 'string' },
+    seed: { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 const [name = ''] = positionals;
-const chosen = name === 'all' ? Object.keys(scenarios) : [name];
-const numbers = [values.calls, values.keys, values.records, values.hang].map(Number);
-const wrong = numbers.some((number) => !Number.isInteger(number) || number < 1);
+const all = name === 'all';
+const chosen = all ? Object.keys(scenarios) : [name];
+const number = (given: string | undefined, alone: number, ofAll = alone): number =>
+  Number(given ?? (all ? ofAll : alone));
+const sizes = {
+  calls: number(values.calls, 100_000, 20_000),
+  keys: number(values.keys, 1_000),
+  records: number(values.records, 1_000_000, 200_000),
+  hangSeconds: number(values.hang, 180, 60),
+  minutes: number(values.minutes, 5, 3),
+  seed: number(values.seed, 1 + Math.floor(Math.random() * 1_000_000)),
+};
+const wrong = Object.values(sizes).some((size) => !Number.isInteger(size) || size < 1);
 if (values.help || wrong || chosen.some((one) => scenarios[one] === undefined)) {
   process.stderr.write(`${usage}\n`);
   process.exit(values.help ? 0 : 2);
 }
-const [calls = 0, keys = 0, records = 0, hangSeconds = 0] = numbers;
 
 const services = { brokers: process.env['KAFKA_BROKERS']?.split(','), redisUrl: process.env['REDIS_URL'] };
+const say = (text: string): void => void process.stderr.write(`  ${text}\n`);
 let toldMs = 0;
 const tell = (text: string): void => {
   if (values.json || Date.now() - toldMs < 2_000) return;
   toldMs = Date.now();
-  process.stderr.write(`  ${text}\n`);
+  say(text);
+};
+const show = (report: Report): void => {
+  const print = (line: string): boolean => process.stdout.write(`${line}\n`);
+  if (!values.json)
+    for (const [figure, value] of Object.entries(report.figures)) print(`    ${figure} ${JSON.stringify(value)}`);
+  printReport(report, values.json, print);
 };
 
 // By way of `exit`, so that brokers and folders go, too.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-let passed = true;
+const reports: Report[] = [];
 for (const one of chosen) {
-  const report = await scenarios[one]?.({ calls, keys, records, hangSeconds, services, tell });
+  const report = await scenarios[one]?.({ ...sizes, services, tell, say });
   if (report === undefined) continue;
-  passed &&= report.pass;
-  const print = (line: string): boolean => process.stdout.write(`${line}\n`);
-  if (!values.json)
-    for (const [figure, value] of Object.entries(report.figures)) print(`    ${figure} ${JSON.stringify(value)}`);
-  printReport(report, values.json, print);
+  reports.push(report);
+  show(report);
 }
-process.exit(passed ? 0 : 1);
+if (all) show(summaryOf(reports));
+process.exit(reports.every(({ pass }) => pass) ? 0 : 1);

@@ -13,6 +13,12 @@ export interface Settings {
   readonly hangSeconds: number;
   /** For scenarios that do not hurt them. */
   readonly services: GivenServices;
+  /** How long several faults go on, minutes. */
+  readonly minutes: number;
+  /** Of what chance decides. */
+  readonly seed: number;
+  /** What a person must see in any case. */
+  readonly say: (text: string) => void;
   /** Progress for a person. */
   readonly tell: (text: string) => void;
 }

@@ -7,6 +7,9 @@ import type { Settings } from './scenario.ts';
 import { drainWorker } from './scenarios/drain-worker.ts';
 import { hangUpstream } from './scenarios/hang-upstream.ts';
 import { killWorker } from './scenarios/kill-worker.ts';
+import { resetUpstream } from './scenarios/reset-upstream.ts';
+import { isolatedWorker } from './scenarios/zombie-worker.ts';
+import type { Played } from './world/play.ts';
 
 const longMs = 600_000;
 
@@ -23,6 +26,9 @@ describeWithServices('workers as processes of their own', (brokers, redisUrl) =>
     records: 30_000,
     hangSeconds: 10,
     services: { brokers, redisUrl },
+    minutes: 1,
+    seed: 1,
+    say: () => undefined,
     tell: () => undefined,
   };
 
@@ -46,6 +52,26 @@ describeWithServices('workers as processes of their own', (brokers, redisUrl) =>
     'G6 G7: behind a hanging upstream records wait in bounded memory, and calls flow again by themselves',
     async () => {
       expectPass(await hangUpstream(settings));
+    },
+    longMs,
+  );
+
+  it(
+    'K13, S000-82: a worker that others took for dead brings nothing in, and it is told how soon that was seen and over',
+    async () => {
+      const report = await isolatedWorker({ ...settings, calls: 800 });
+      expectPass(report);
+      const [played] = report.figures['faults'] as Played[];
+      expect(Object.values(played ?? {}).map((value) => typeof value)).toEqual(['string', 'number', 'number']);
+      expect(report.bars.map(({ name }) => name)).toContain('meanRecoverSeconds');
+    },
+    longMs,
+  );
+
+  it(
+    'G2, P22: an upstream that acts and then resets: repeated under the key, or reported as unknown, never guessed',
+    async () => {
+      expectPass(await resetUpstream({ ...settings, calls: 2_000, keys: 300 }));
     },
     longMs,
   );

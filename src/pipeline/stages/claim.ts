@@ -73,6 +73,7 @@ function afterReply(
   switch (reply.kind) {
     case 'granted':
       keeper.keep(job, { fence: reply.fence, leaseUntilMs, lost: false });
+      if (job.endedHere !== undefined) return ended(job, turn, job.endedHere);
       return afterTakeover(job, reply, nowMs) ? { kind: 'claimed', job, turn } : ended(job, turn, unknownOutcome(job));
     case 'processed':
       return ended(

@@ -83,10 +83,14 @@ function finish(
   });
 }
 
-/** A zombie's answer changes nothing: the record goes back to its lane and gets the answer of the call's new owner. */
-function superseded({ item, turn }: Ended, { turns, clock, instruments }: SettleContext): Settled | undefined {
+/**
+ * A zombie's answer changes nothing: the record goes back to its lane and gets the answer of the call's new owner. Should
+ * there be none, because the store has lost its memory, what is known here stands, and the call is not made again.
+ */
+function superseded({ item, turn, ending }: Ended, { turns, clock, instruments }: SettleContext): Settled | undefined {
   if (item.kind === 'call') {
     instruments.superseded(item);
+    item.endedHere = ending;
     item.waits('claim', clock.now());
     turns.back(item, turn, clock.now());
   }

@@ -1,6 +1,8 @@
 import { atLeast, atMost, reportOf } from '../../../src/runtime/report.ts';
 import type { Scenario } from '../scenario.ts';
 import { Calls, partitions } from '../world/calls.ts';
+import { playedFigures, recovery } from '../world/play.ts';
+import { Signs } from '../world/signs.ts';
 import { takeOverMs } from '../world/take-over.ts';
 import { until } from '../world/until.ts';
 import { judge, untilAllCommitted } from '../world/verdict.ts';
@@ -13,7 +15,7 @@ const sessionTimeoutMs = 30_000;
 export const drainWorker: Scenario = async ({ calls: count, keys, services, tell }) => {
   const calls = new Calls(count, keys);
   const perSecond = Math.max(50, Math.ceil(count / 20));
-  return World.around({ services, perSecond, latencyMs: 500 }, async (world) => {
+  return World.around({ services, perSecond, latencyMs: 500, sessionTimeoutMs }, async (world) => {
     const leaver = await world.worker();
     const stayer = await world.worker();
     // A partition that moves to a joining member brings records again: here only the end of a member is looked at.
@@ -36,8 +38,10 @@ export const drainWorker: Scenario = async ({ calls: count, keys, services, tell
       return inFlight > 0;
     });
     tell(`SIGTERM with ${inFlight} attempts in flight`);
+    const signs = await Signs.watch(world);
     const exitCode = await leaver.drain();
     const tookOverMs = await takeOverMs(world);
+    const played = [{ fault: 'worker drained', detectMs: await signs.stop(), recoverMs: tookOverMs }];
     await untilAllCommitted(world, tell);
     const others = await world.drainAll();
     const { bars, figures, outcomes } = await judge(world, calls);
@@ -49,6 +53,6 @@ export const drainWorker: Scenario = async ({ calls: count, keys, services, tell
       atMost('repeatedRecords', outcomes.repeatedRecords, 0),
       atMost('takeOverShareOfSession', Math.round((tookOverMs / sessionTimeoutMs) * 100) / 100, 0.5),
     ];
-    return reportOf('drain', [...bars, ...own], { ...figures, takeOverMs: tookOverMs });
+    return reportOf('drain', [...bars, ...own, ...recovery(played)], { ...figures, ...playedFigures(played) });
   });
 };

@@ -1,7 +1,9 @@
+import type { Result } from '../../../src/model/result.ts';
 import { atLeast, atMost, type Bar, reportOf } from '../../../src/runtime/report.ts';
 import type { FaultRule } from '../../../src/sandbox/faults/fault-rule.ts';
 import { type LiveHouse, openLiveHouse } from '../../support/live-house.ts';
 import type { Scenario } from '../scenario.ts';
+import { type Played, playedFigures, recovery } from '../world/play.ts';
 
 // Less than the retry budget earns: no call is held for long, and no breaker decides the run.
 const rate = 0.08;
@@ -19,6 +21,7 @@ const attemptMs = 300;
 export const faultsAtUpstream: Scenario = async ({ calls, tell }) => {
   const count = Math.min(calls, mostCalls);
   const bars: Bar[] = [];
+  const played: Played[] = [];
   const figures: Record<string, unknown> = { calls: count };
   for (const [name, rule] of Object.entries(faults)) {
     tell(`${name}: ${count} calls`);
@@ -31,11 +34,12 @@ export const faultsAtUpstream: Scenario = async ({ calls, tell }) => {
       const round = await run(house, rule, count);
       bars.push(...round.bars.map((bar) => ({ ...bar, name: `${name}.${bar.name}` })));
       figures[name] = round.figures;
+      played.push({ fault: name, ...healing(round.results) });
     } finally {
       await house.close();
     }
   }
-  return reportOf('faults', bars, figures);
+  return reportOf('faults', [...bars, ...recovery(played)], { ...figures, ...playedFigures(played) });
 };
 
 async function run(house: LiveHouse, rule: FaultRule, count: number) {
@@ -65,7 +69,22 @@ async function run(house: LiveHouse, rule: FaultRule, count: number) {
     atMost('faultsUntold', Math.abs(played - attempts.filter((one) => one.class !== 'success').length), 0),
     ...(rule.kind === '429' ? [atMost('callsBeforeReset', startsBeforeReset(sandbox.requests(1_000)), 0)] : []),
   ];
-  return { bars, figures: { ms, faults: played, replays: sandbox.stats().replays, attempts: attempts.length } };
+  return {
+    bars,
+    results,
+    figures: { ms, faults: played, replays: sandbox.stats().replays, attempts: attempts.length },
+  };
+}
+
+/** How long a failed attempt took to be seen, and how long a call needed from there to its answer; the longest of each. */
+function healing(results: readonly Result[]): { readonly detectMs: number; readonly recoverMs: number } {
+  const hurt = results.map(({ attempts }) => attempts).filter(([first]) => first?.class !== 'success');
+  const endOf = (attempt: Result['attempts'][number] | undefined): number =>
+    attempt === undefined ? NaN : Date.parse(attempt.started) + attempt.ms;
+  return {
+    detectMs: Math.max(...hurt.map(([first]) => first?.ms ?? NaN)),
+    recoverMs: Math.max(...hurt.map((attempts) => endOf(attempts.at(-1)) - endOf(attempts[0]))),
+  };
 }
 
 /** Requests of the API that arrived between a refusal and its reset; those already under way at that moment do not count. */

@@ -5,7 +5,9 @@ import type { Position } from '../world/group.ts';
 import { MemorySamples } from '../world/memory.ts';
 import type { Outcomes } from '../world/outcomes.ts';
 import { readOutcomes } from '../world/outcomes.ts';
+import { playedFigures, recovery } from '../world/play.ts';
 import type { WorkerProcess } from '../world/processes.ts';
+import { Signs } from '../world/signs.ts';
 import { until } from '../world/until.ts';
 import { World } from '../world/world.ts';
 
@@ -28,12 +30,14 @@ export const hangUpstream: Scenario = async (settings) => {
       });
     const before = Math.min(doneBefore, Math.floor(records / 10));
     await reached(before);
+    const signs = await Signs.watch(world);
     await world.sandbox.faults([{ kind: 'timeout', rate: 1 }]);
     const hang = await watchHang(worker, world, settings);
     await world.sandbox.faults([]);
     const backMs = Date.now();
     await reached(hang.effects + 1);
-    const recoveredMs = Date.now() - backMs;
+    const recoverMs = Date.now() - backMs;
+    const played = [{ fault: 'upstream hangs', detectMs: await signs.stop(), recoverMs }];
     const target = Math.min(records, hang.effects + doneAfter);
     tell(`calls flow again; waiting for ${target}`);
     await reached(target);
@@ -60,6 +64,7 @@ export const hangUpstream: Scenario = async (settings) => {
       atLeast('pausedPartitions', hang.paused, 1),
       atLeast('doneAfterHang', ledger.effects - hang.effects, Math.min(doneAfter, records - hang.effects)),
       atMost('exitCode', exitCode ?? 255, 0),
+      ...recovery(played),
     ];
     return reportOf('hang', bars, {
       records,
@@ -72,7 +77,7 @@ export const hangUpstream: Scenario = async (settings) => {
       repeatedRecords: outcomes.repeatedRecords,
       committed: committed.reduce((total, { offset }) => total + offset, 0),
       doneAboveCommitted: committed.reduce((total, { doneAbove }) => total + doneAbove.length, 0),
-      msToRecover: recoveredMs,
+      ...playedFigures(played),
       errorLines: errors.length,
       ...(errors.length > 0 ? { errors: errors.slice(0, 5) } : {}),
     });

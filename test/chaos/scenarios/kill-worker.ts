@@ -1,14 +1,15 @@
-import { atLeast, reportOf } from '../../../src/runtime/report.ts';
+import { atLeast, atMost, reportOf } from '../../../src/runtime/report.ts';
 import type { Scenario } from '../scenario.ts';
 import { Calls } from '../world/calls.ts';
-import { takeOverMs } from '../world/take-over.ts';
+import * as faults from '../world/faults.ts';
+import { type Played, play, playedFigures, recovery } from '../world/play.ts';
 import { until } from '../world/until.ts';
 import { judge, untilAllCommitted } from '../world/verdict.ts';
-import { World } from '../world/world.ts';
+import { bucketConcurrency, World } from '../world/world.ts';
 
 const killsAt = [0.2, 0.5];
 
-/** Two workers; one of them is killed in mid-run and started again, twice. */
+/** Two workers at full load; one of them is killed in mid-run and started again, twice. */
 export const killWorker: Scenario = async ({ calls: count, keys, services, tell }) => {
   const calls = new Calls(count, keys);
   // A run of at least ten seconds, however few the calls: the kills must meet work under way.
@@ -18,9 +19,9 @@ export const killWorker: Scenario = async ({ calls: count, keys, services, tell 
   return World.around({ services, perSecond, latencyMs }, async (world) => {
     await world.produce(calls, tell);
     const startedMs = Date.now();
-    let victim = await world.worker();
     await world.worker();
-    const takeOvers: number[] = [];
+    await world.worker();
+    const played: Played[] = [];
     let killsInMidRun = 0;
     for (const share of killsAt) {
       let effects = 0;
@@ -28,18 +29,22 @@ export const killWorker: Scenario = async ({ calls: count, keys, services, tell 
         progress: () => effects,
         everyMs: 20,
       });
-      await victim.kill9();
-      if ((await world.sandbox.effects()) < count) killsInMidRun++;
-      tell(`killed a worker after ${effects} effects`);
-      [victim] = await Promise.all([world.worker(), takeOverMs(world).then((ms) => takeOvers.push(ms))]);
+      tell(`killing a worker after ${effects} effects`);
+      if (effects < count) killsInMidRun++;
+      played.push(await play(world, faults.killWorker(0)));
     }
     await untilAllCommitted(world, tell);
     const ms = Date.now() - startedMs;
     const { bars, figures } = await judge(world, calls);
-    return reportOf('kill', [...bars, atLeast('killsInMidRun', killsInMidRun, killsAt.length)], {
+    const own = [
+      atLeast('killsInMidRun', killsInMidRun, killsAt.length),
+      // Only what was in flight is sent again, under its key.
+      atMost('sentAgain', figures.sentAgain, killsAt.length * bucketConcurrency),
+    ];
+    return reportOf('kill', [...bars, ...own, ...recovery(played)], {
       ...figures,
+      ...playedFigures(played),
       seconds: Math.round(ms / 1_000),
-      takeOverMs: takeOvers,
     });
   });
 };

@@ -12,13 +12,13 @@ export interface Fault {
 
 const nothing = (): void => undefined;
 
-/** The worker in that place is killed, and another one is started in its stead. */
-export const killWorker = (place: number, holdMs = 0): Fault => ({
+/** The worker in that place is killed; another one starts there while the others take over. */
+export const killWorker = (place: number): Fault => ({
   name: 'worker killed',
   at: `worker ${place}`,
-  holdMs,
+  holdMs: 0,
   begin: ({ workers }) => workers[place]?.kill9(),
-  end: (world) => world.replace(place),
+  end: (world) => world.replaceSoon(place),
 });
 
 /** The worker in that place stands still, and then goes on as if nothing had been. */

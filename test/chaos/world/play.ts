@@ -26,6 +26,7 @@ export async function play(world: World, fault: Fault): Promise<Played> {
   await sleep(fault.holdMs);
   await fault.end(world);
   const recoverMs = await takeOverMs(world);
+  await world.replaced();
   return { fault: fault.name, detectMs: await signs.stop(), recoverMs };
 }
 

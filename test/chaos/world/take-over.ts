@@ -4,14 +4,25 @@ import type { World } from './world.ts';
 /** Milliseconds until every partition that is behind has been committed further, beginning now. */
 export async function takeOverMs(world: World): Promise<number> {
   const startedMs = Date.now();
-  const [before, lag] = await Promise.all([world.group.committed(), world.group.lag()]);
-  const waiting = new Set(lag.flatMap((left, partition) => (left > 0 ? [partition] : [])));
+  let before: number[] | undefined;
+  let waiting = new Set<number>();
   await until(
     'every partition moves again',
     async () => {
-      const now = await world.group.committed();
-      for (const partition of waiting) if ((now[partition] ?? 0) > (before[partition] ?? 0)) waiting.delete(partition);
-      return waiting.size === 0;
+      try {
+        const now = await world.group.committed();
+        if (before === undefined) {
+          const lag = await world.group.lag();
+          waiting = new Set(lag.flatMap((left, partition) => (left > 0 ? [partition] : [])));
+          before = now;
+        }
+        for (const partition of waiting)
+          if ((now[partition] ?? 0) > (before[partition] ?? 0)) waiting.delete(partition);
+        return waiting.size === 0;
+      } catch {
+        // The broker may be away: another fault at the same time.
+        return false;
+      }
     },
     { progress: () => waiting.size, everyMs: 200 },
   );

@@ -11,7 +11,7 @@ import type { World } from './world.ts';
 export interface Verdict {
   readonly outcomes: Outcomes;
   readonly bars: readonly Bar[];
-  readonly figures: Readonly<Record<string, unknown>>;
+  readonly figures: Readonly<Record<string, unknown>> & { readonly sentAgain: number };
 }
 
 /** Waits until the group has committed everything. */

@@ -18,6 +18,9 @@ export interface GivenServices {
   readonly redisUrl?: string | undefined;
 }
 
+/** Calls of one upstream that a worker has in flight at most. */
+export const bucketConcurrency = 128;
+
 /** What a scenario asks of its surroundings. */
 export interface WorldOptions {
   /** What is there already; what is not is started. */
@@ -71,6 +74,7 @@ export class World {
   readonly #folder: string;
   readonly #where: Where[] = [];
   readonly #gone: WorkerProcess[] = [];
+  readonly #starting: Promise<void>[] = [];
   #started = 0;
 
   private constructor(parts: {
@@ -104,7 +108,8 @@ export class World {
     try {
       const { brokers, redisUrl } = options.services;
       const links = options.proxied === true ? await openLinks() : undefined;
-      if (links !== undefined) stops.push(() => Promise.all(Object.values(links).map((link) => link.close())));
+      if (links !== undefined)
+        stops.push(() => Promise.all([links.kafka, links.redis, links.upstream].map((link) => link.close())));
       const through = links === undefined ? {} : { through: links.kafka.port };
       const broker = brokers === undefined ? new LocalKafka(through) : undefined;
       if (broker !== undefined) stops.push(() => broker.stop());
@@ -153,13 +158,20 @@ export class World {
     return worker;
   }
 
-  /** Ends the worker in that place, if it still runs, and starts another one there. */
-  async replace(place: number): Promise<void> {
-    const old = this.workers[place];
-    if (old === undefined) return;
-    await old.kill9();
-    this.#gone.push(old);
-    this.workers[place] = await this.#start(this.#where[place] ?? 'near');
+  /** Starts another worker in the place of one that has ended; {@link replaced} tells when it is there. */
+  replaceSoon(place: number): void {
+    const starting = this.#start(this.#where[place] ?? 'near').then((worker) => {
+      const [old] = this.workers.splice(place, 1, worker);
+      if (old !== undefined) this.#gone.push(old);
+    });
+    // Its failure is told to whoever waits.
+    starting.catch(() => undefined);
+    this.#starting.push(starting);
+  }
+
+  /** Resolves when all that were to be replaced are; rejects when one did not start. */
+  async replaced(): Promise<void> {
+    await Promise.all(this.#starting.splice(0));
   }
 
   /** Workers that have not been ended. */
@@ -213,7 +225,7 @@ function addressesOf({ kafka, redis, upstream }: Links): Addresses {
 /** `feishu` is the upstream of calls with a key of the platform, `plain` that of calls without. */
 function configText({ brokers, redisUrl, upstreamUrl }: Addresses, prefix: string, options: WorldOptions): string {
   const { perSecond, attemptMs = 2_000, sessionTimeoutMs = 6_000, inFlight = 256 } = options;
-  const upstream = `{ bucketConcurrency: 128, limits: [{ perSecond: ${perSecond} }], timeouts: { attemptMs: ${attemptMs} }`;
+  const upstream = `{ bucketConcurrency: ${bucketConcurrency}, limits: [{ perSecond: ${perSecond} }], timeouts: { attemptMs: ${attemptMs} }`;
   return `kafka:
   brokers: [${brokers.join(', ')}]
   topicPrefix: ${prefix}

@@ -10,6 +10,9 @@ describe('chaos faults', () => {
       records: 0,
       hangSeconds: 0,
       services: { brokers: undefined, redisUrl: undefined },
+      minutes: 1,
+      seed: 1,
+      say: () => undefined,
       tell: () => undefined,
     });
 
