@@ -5,6 +5,7 @@ export const errorCodes = [
   'bad_request',
   'unauthorized',
   'no_answer',
+  'data_folder_damaged',
   'data_folder_locked',
   'data_folder_unusable',
   'data_folder_version',

@@ -18,6 +18,10 @@ import type { Store, Table } from './store.ts';
 
 const purgeEveryMs = 1000;
 const purgeSlice = 500;
+// So many claims are looked at for each write of one: a call writes twice, so about a quarter of those kept are dead at
+// most, however many come and in whatever order their ids stand.
+const looksPerWrite = 2;
+const purgeSoonMs = 10;
 
 /**
  * {@link ClaimStore} of one process. Decisions are made at once, in the order of the subscriptions; an answer that
@@ -30,7 +34,11 @@ export class EmbeddedClaims implements ClaimStore {
   readonly #clock: Clock;
   readonly #timers: Timers;
   #cancelPurge: () => void = () => undefined;
+  #closed = false;
   #purging: IterableIterator<readonly [string, ClaimRecord]> | undefined;
+  #looksDue = 0;
+  /** Ids of the open claims that this process granted. */
+  readonly #ours = new Set<string>();
 
   constructor(store: Store, clock: Clock, timers: Timers) {
     this.#store = store;
@@ -41,7 +49,12 @@ export class EmbeddedClaims implements ClaimStore {
   }
 
   claim(request: ClaimRequest): Observable<ClaimReply> {
-    return this.#step(request.id, (record, nowMs) => claimStep(record, request, nowMs));
+    const { id } = request;
+    return this.#step(id, (record, nowMs) => {
+      const step = claimStep(this.#isOrphan(id, record) ? { ...record, untilMs: 0 } : record, request, nowMs);
+      if (step.answer.kind === 'granted') this.#ours.add(id);
+      return step;
+    });
   }
 
   sent(claim: Claim): Observable<boolean> {
@@ -55,7 +68,12 @@ export class EmbeddedClaims implements ClaimStore {
   }
 
   finish(finish: Finish): Observable<boolean> {
-    return this.#step(finish.claim.id, (record, nowMs) => finishStep(record, finish, nowMs));
+    const { id } = finish.claim;
+    return this.#step(id, (record, nowMs) => {
+      const step = finishStep(record, finish, nowMs);
+      if (step.answer) this.#ours.delete(id);
+      return step;
+    });
   }
 
   view(id: string): Observable<ClaimView> {
@@ -68,7 +86,13 @@ export class EmbeddedClaims implements ClaimStore {
 
   /** Stops the background work. */
   close(): void {
+    this.#closed = true;
     this.#cancelPurge();
+  }
+
+  /** Only one process at a time holds the folder, so the owner of an open claim that is not ours is gone: no lease to wait for. */
+  #isOrphan(id: string, record: ClaimRecord | undefined): record is ClaimRecord {
+    return record?.state === 'PENDING' && !this.#ours.has(id);
   }
 
   #step<A>(id: string, decide: (record: ClaimRecord | undefined, nowMs: number) => Step<A>): Observable<A> {
@@ -77,7 +101,10 @@ export class EmbeddedClaims implements ClaimStore {
 
   #apply<A>(id: string, nowMs: number, decide: (record: ClaimRecord | undefined) => Step<A>): A {
     const { next, answer } = decide(liveAt(this.#table.get(id), nowMs));
-    if (next !== undefined) this.#table.put(id, next);
+    if (next !== undefined) {
+      this.#table.put(id, next);
+      this.#looksDue += looksPerWrite;
+    }
     return answer;
   }
 
@@ -92,10 +119,13 @@ export class EmbeddedClaims implements ClaimStore {
     });
   }
 
-  #armPurge(): void {
-    this.#cancelPurge = this.#timers.after(purgeEveryMs, () => {
+  #armPurge(afterMs = purgeEveryMs): void {
+    if (this.#closed) return;
+    this.#cancelPurge = this.#timers.after(afterMs, () => {
       this.#purge();
-      this.#armPurge();
+      this.#looksDue = Math.max(0, this.#looksDue - purgeSlice);
+      // On a full disk removals wait with everything else, and must not pile up.
+      this.#store.whenDurable(() => this.#armPurge(this.#looksDue > purgeSlice ? purgeSoonMs : purgeEveryMs));
     });
   }
 
@@ -110,8 +140,10 @@ export class EmbeddedClaims implements ClaimStore {
         return;
       }
       const [id, record] = row.value;
-      if (liveAt(record, nowMs) === undefined && liveAt(this.#table.get(id), nowMs) === undefined)
+      if (liveAt(record, nowMs) === undefined && liveAt(this.#table.get(id), nowMs) === undefined) {
         this.#table.remove(id);
+        this.#ours.delete(id);
+      }
     }
   }
 }

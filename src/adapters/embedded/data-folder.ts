@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, linkSync, mkdirSync, openSync, readFileSync, readSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 
 import { LarkspurError, messageOf } from '../../model/errors.ts';
+
+import { damageOf } from './database-check.ts';
 
 /** Layout of the data folder. Grows when an older Larkspur could not read what a newer one wrote. */
 const dataFormat = 1;
@@ -19,7 +21,7 @@ export interface DataFolder {
  */
 export function openDataFolder(path: string): DataFolder {
   try {
-    mkdirSync(path, { recursive: true });
+    makeFolder(resolve(path));
     // A name of our own: processes that start together must not remove each other's trial.
     const trial = join(path, `.writable.${process.pid}`);
     writeFileSync(trial, '');
@@ -30,6 +32,18 @@ export function openDataFolder(path: string): DataFolder {
   return { path, clusterId: readFormat(path) ?? createFormat(path) };
 }
 
+/** Node's own way of making all folders of a path never returns where one cannot be made, as under /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (!existsSync(path)) throw error;
+  }
+}
+
 /** The error for a folder that cannot be worked with. */
 export function unusable(path: string, cause: unknown): LarkspurError {
   return new LarkspurError('data_folder_unusable', `data folder ${path} cannot be used: ${messageOf(cause)}`, {
@@ -38,35 +52,16 @@ export function unusable(path: string, cause: unknown): LarkspurError {
   });
 }
 
-// Stands in the head of the first page of every LMDB file.
-const lmdbMagic = Buffer.from([0xde, 0xc0, 0xef, 0xbe]);
-
 /**
- * Looks at the head of a database file. LMDB maps whatever is there: a file of another kind ends the process without a word.
- * @throws {LarkspurError} `data_folder_unusable`
+ * Looks at a database file before it is opened.
+ * @throws {LarkspurError} `data_folder_damaged`
  */
 export function checkDatabase(folder: string, file: string): void {
-  const head = headOf(file);
-  if (head.length === 0 || head.includes(lmdbMagic)) return;
-  throw new LarkspurError('data_folder_unusable', `data folder ${folder} cannot be used: ${file} is no database`, {
-    cure: 'put back a copy of the folder that is whole, or choose another folder with --data',
+  const damage = damageOf(file);
+  if (damage === undefined) return;
+  throw new LarkspurError('data_folder_damaged', `data folder ${folder} is damaged: ${file}: ${damage}`, {
+    cure: 'put back a copy of the folder that is whole, or choose another folder with --data; nothing was changed in it',
   });
-}
-
-/** The first bytes of a file, none when there is no file. */
-function headOf(file: string): Buffer {
-  let descriptor: number;
-  try {
-    descriptor = openSync(file, 'r');
-  } catch {
-    return Buffer.alloc(0);
-  }
-  const head = Buffer.alloc(64);
-  try {
-    return head.subarray(0, readSync(descriptor, head));
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 function readFormat(path: string): string | undefined {
@@ -79,10 +74,15 @@ function readFormat(path: string): string | undefined {
   }
   const { format, clusterId } = parse(text);
   if (format === dataFormat && clusterId !== undefined) return clusterId;
+  const newer = typeof format === 'number' && format > dataFormat;
   throw new LarkspurError(
     'data_folder_version',
     `data folder ${path} has format ${format ?? 'unknown'}, this Larkspur reads ${dataFormat}`,
-    { cure: 'use the Larkspur that wrote it, or choose another folder with --data' },
+    {
+      cure: newer
+        ? 'a newer Larkspur wrote it: start that one, or choose another folder with --data'
+        : 'use the Larkspur that wrote it, or choose another folder with --data',
+    },
   );
 }
 

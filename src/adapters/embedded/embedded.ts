@@ -58,8 +58,7 @@ const inLaterTurn: NextTurn = (task) => {
 };
 
 /**
- * Opens the embedded house. Throws `data_folder_locked`, `data_folder_unusable` or `data_folder_version`; each says
- * what to do. Only one process at a time holds a folder; one that was killed leaves nothing to clean up.
+ * Opens the embedded house. Throws `data_folder_locked`, `_unusable`, `_damaged` or `_version`; each says what to do. Only one process at a time holds a folder; one that was killed leaves nothing to clean up.
  */
 export function openEmbedded(options: EmbeddedOptions): Embedded {
   return new OpenHouse(options);

@@ -33,7 +33,7 @@ export class LmdbStore implements Store {
   #unsynced = false;
   #ticksSinceSync = 0;
 
-  /** Opens a data folder and locks it for this process. Throws `data_folder_locked`, `_unusable` or `_version`. */
+  /** Opens a data folder and locks it for this process. Throws `data_folder_locked`, `_unusable`, `_damaged` or `_version`. */
   static open(path: string, timers: Timers, logger: Logger): LmdbStore {
     const { clusterId } = openDataFolder(path);
     checkDatabase(path, join(path, 'db', 'data.mdb'));

@@ -28,6 +28,7 @@ export interface OpenTopic {
 const defaultPartitions = 12;
 const defaultMaxMessageBytes = 1_048_588;
 const purgeEveryMs = 10_000;
+const purgeSoonMs = 10;
 const purgeSlice = 500;
 
 /** All topics of the data folder that were declared, and what keeps them from growing for ever. */
@@ -44,6 +45,7 @@ export class Topics {
   // Lowest offset that a reader of this process still needs, by `topic/partition`.
   readonly #needed = new Map<string, Map<object, number>>();
   #cancelPurge: () => void = () => undefined;
+  #closed = false;
 
   constructor(store: Store, declared: readonly EmbeddedTopic[], clock: Clock, timers: Timers, logger: Logger) {
     this.#store = store;
@@ -100,11 +102,17 @@ export class Topics {
 
   /** Stops the purging. */
   close(): void {
+    this.#closed = true;
     this.#cancelPurge();
   }
 
   #armPurge(afterMs = purgeEveryMs): void {
-    this.#cancelPurge = this.#timers.after(afterMs, () => this.#armPurge(this.purge() ? 10 : purgeEveryMs));
+    if (this.#closed) return;
+    this.#cancelPurge = this.#timers.after(afterMs, () => {
+      const more = this.purge();
+      // What was dropped is seen until it is committed: on a full disk it would be dropped again and again.
+      this.#store.whenDurable(() => this.#armPurge(more ? purgeSoonMs : purgeEveryMs));
+    });
   }
 
   #open({ name, partitions = defaultPartitions, maxMessageBytes = defaultMaxMessageBytes }: EmbeddedTopic): OpenTopic {

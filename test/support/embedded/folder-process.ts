@@ -6,6 +6,14 @@ import { fileURLToPath } from 'node:url';
 
 const program = fileURLToPath(new URL('./folder-user.ts', import.meta.url));
 
+const worker = fileURLToPath(new URL('./killable-worker.ts', import.meta.url));
+
+/** A worker's work; see `killable-worker.ts`. */
+export interface Work {
+  readonly sandboxUrl: string;
+  readonly records: number;
+}
+
 /** A child process that uses a data folder; see `folder-user.ts`. */
 export class FolderProcess {
   readonly lines: string[] = [];
@@ -14,8 +22,10 @@ export class FolderProcess {
   readonly #waiting = new Set<() => void>();
 
   /** @param fileLimitKiB no file of the process may grow beyond, as on a full disk */
-  constructor(folder: string, what: 'hold' | 'write', fileLimitKiB?: number) {
-    const node = [process.execPath, '--import', 'tsx', program, folder, what];
+  constructor(folder: string, what: 'hold' | 'write' | Work, fileLimitKiB?: number) {
+    const run =
+      typeof what === 'string' ? [program, folder, what] : [worker, folder, what.sandboxUrl, `${what.records}`];
+    const node = [process.execPath, '--import', 'tsx', ...run];
     // `ulimit -f` counts blocks of 512 bytes.
     const limited = ['sh', '-c', `ulimit -f ${(fileLimitKiB ?? 0) * 2} && exec "$@"`, 'sh', ...node];
     const [command = '', ...args] = fileLimitKiB === undefined ? node : limited;

@@ -57,7 +57,7 @@ describe('a data folder', () => {
     const answer = JSON.parse(await other.first()) as { code: string };
     await other.kill9();
 
-    expect(answer.code).toBe('data_folder_unusable');
+    expect(answer.code).toBe('data_folder_damaged');
   });
 
   it('starts afresh in a database file that is still empty', async () => {
@@ -123,6 +123,20 @@ describe('a data folder', () => {
     expect(() => openHere()).toThrow(expect.objectContaining({ code: 'data_folder_version' }));
     expect(readFileSync(join(folder, 'format.json'), 'utf8')).toBe(text);
   });
+
+  it('of a newer format is refused and says so; of an older one too', () => {
+    writeFileSync(join(folder, 'format.json'), '{"format":2,"clusterId":"x"}');
+    expect(() => openHere()).toThrow(expect.objectContaining({ cure: expect.stringContaining('newer') as string }));
+    writeFileSync(join(folder, 'format.json'), '{"format":0,"clusterId":"x"}');
+    expect(() => openHere()).toThrow(expect.objectContaining({ code: 'data_folder_version' }));
+  });
+
+  it.runIf(process.platform === 'linux').each(['/proc/x', '/proc/x/y/z', '/sys/x'])(
+    '%s, where no folder can be made, is refused at once',
+    (path) => {
+      expect(() => openHere(path)).toThrow(expect.objectContaining({ code: 'data_folder_unusable' }));
+    },
+  );
 
   it('with an unreadable format is refused', () => {
     writeFileSync(join(folder, 'format.json'), 'not json');

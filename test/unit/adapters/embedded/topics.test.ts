@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { type Embedded, openEmbedded } from '../../../../src/adapters/embedded/embedded.ts';
-import type { EmbeddedTopic } from '../../../../src/adapters/embedded/topics.ts';
+import { MemoryStore } from '../../../../src/adapters/embedded/memory-store.ts';
+import type { BlobLog } from '../../../../src/adapters/embedded/store.ts';
+import { type EmbeddedTopic, Topics } from '../../../../src/adapters/embedded/topics.ts';
 import { collect } from '../../../support/collect.ts';
 import { only } from '../../../support/only.ts';
 import { noLogger } from '../../../support/silent.ts';
@@ -148,5 +150,35 @@ describe('tail', () => {
     write(...Array.from({ length: 1_000 }, (_, i) => String(i)));
     time.advance(10);
     expect(seen.values).toHaveLength(1_000);
+  });
+});
+
+describe('what retention drops', () => {
+  it('is dropped once, however long the disk takes nothing', () => {
+    const time = new VirtualTime();
+    let removals = 0;
+    const held: (() => void)[] = [];
+    class StuckStore extends MemoryStore {
+      override log(topic: string, partition: number): BlobLog {
+        const log = super.log(topic, partition);
+        return Object.assign(log, { remove: () => (removals += 1) });
+      }
+
+      override whenDurable(done: () => void): void {
+        held.push(done);
+      }
+    }
+    const topics = new Topics(
+      new StuckStore(),
+      [{ name: 'calls', partitions: 1, retentionMs: 1_000 }],
+      time,
+      time,
+      noLogger,
+    );
+    const record = { topic: 'calls', key: null, value: Buffer.from('x'), headers: [] };
+    for (let i = 0; i < 600; i++) topics.get('calls').partitions[0]?.append(record, 0, () => undefined);
+    time.advance(3_600_000);
+    expect(removals).toBe(500);
+    topics.close();
   });
 });
