@@ -26,13 +26,16 @@ export function compile(raw: RawConfig, pem: PemTexts): Config {
     },
     adminToken: raw.adminToken,
     data: raw.data ?? defaults.data,
-    apps: (raw.apps ?? []).map(({ id, secret, encryptKey, verificationToken }) => ({
+    apps: (raw.apps ?? []).map(({ id, secret, encryptKey, verificationToken, ...previous }) => ({
       id,
       secret,
       encryptKey,
       verificationToken,
+      previousEncryptKey: previous.previousEncryptKey,
+      previousVerificationToken: previous.previousVerificationToken,
     })),
     upstreams,
+    events: { ...defaults.events, ...raw.events },
     worker: {
       inFlight: raw.worker?.inFlight ?? defaults.worker.inFlight,
       ring: { ...defaults.worker.ring, ...ring, capacity: powerOfTwo(ring?.capacity ?? defaults.worker.ring.capacity) },

@@ -33,6 +33,23 @@ interface AppConfig {
   readonly secret: string;
   readonly encryptKey: string | undefined;
   readonly verificationToken: string | undefined;
+  /** Those that still count while they are replaced. */
+  readonly previousEncryptKey?: string | undefined;
+  readonly previousVerificationToken?: string | undefined;
+}
+
+/** Events of Feishu that come over HTTP. All times in milliseconds. */
+interface EventsConfig {
+  /** How long an event is known. */
+  readonly dedupeMs: number;
+  /** How old and how far ahead a signed timestamp may be. */
+  readonly maxAgeMs: number;
+  readonly clockSkewMs: number;
+  /** How long a delivery waits for its event to be stored. */
+  readonly patienceMs: number;
+  /** Deliveries that are not stored yet. */
+  readonly maxHeld: number;
+  readonly maxHeldBytes: number;
 }
 
 /** At most `limit` calls start in any window of `windowMs`. Same shape as the port's RateWindow. */
@@ -119,6 +136,7 @@ export interface Config {
   readonly apps: readonly AppConfig[];
   /** By name; `feishu` is always among them. Has no prototype, so any name may be looked up. */
   readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
+  readonly events: EventsConfig;
   readonly worker: WorkerConfig;
   readonly logLevel: LogLevel;
   readonly drainMs: number;

@@ -11,6 +11,14 @@ export const defaults = {
   listen: { ingress: '127.0.0.1:8080', admin: '127.0.0.1:9464' },
   data: '.larkspur/data',
   apps: [],
+  events: {
+    dedupeMs: 86_400_000,
+    maxAgeMs: 8 * 3_600_000,
+    clockSkewMs: 300_000,
+    patienceMs: 2_000,
+    maxHeld: 1_000,
+    maxHeldBytes: 64 * MiB,
+  },
   worker: {
     inFlight: 256,
     ring: {

@@ -5,8 +5,6 @@ import { eachLeaf, pathText } from './tree.ts';
 const patterns: readonly string[] = [
   'routes',
   'profiles',
-  'apps.*.encryptKey',
-  'apps.*.verificationToken',
   'upstreams.*.targets',
   'upstreams.*.health',
   'upstreams.*.cache',

@@ -62,6 +62,9 @@ function apps(config: RawConfig, report: Report): void {
     if (seen.has(id)) report(['apps', index, 'id'], `is ${id}, which stands in the list before`);
     seen.add(id);
   }
+  const { maxAgeMs, dedupeMs } = config.events ?? {};
+  // A signature that outlives the memory of its event could be sent again.
+  notAbove(report, ['events', 'maxAgeMs'], maxAgeMs, 'events.dedupeMs', dedupeMs);
 }
 
 function sizes(config: RawConfig, report: Report): void {

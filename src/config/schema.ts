@@ -53,6 +53,19 @@ const kafka = section(
   'Absent: embedded mode',
 );
 
+const hour = 3_600_000;
+const events = section(
+  {
+    dedupeMs: Type.Integer({ minimum: 8 * hour, maximum: 7 * 24 * hour, description: 'how long an event is known' }),
+    maxAgeMs: Type.Integer({ minimum: 60_000, maximum: 7 * 24 * hour, description: 'how old a signature may be' }),
+    clockSkewMs: Type.Integer({ minimum: 0, maximum: hour, description: 'how far ahead a signature may be' }),
+    patienceMs: Type.Integer({ minimum: 100, maximum: 2_900, description: 'how long a delivery waits to be stored' }),
+    maxHeld: items('deliveries that are not stored yet; further ones are refused', 100_000),
+    maxHeldBytes: bytes('the same in bytes'),
+  },
+  'Events of Feishu that come over HTTP',
+);
+
 const worker = section({
   inFlight: items('calls in flight at once in this process', 10_000),
   ring: section(
@@ -103,6 +116,10 @@ export const configSchema = Type.Partial(
             secret: secret('app secret'),
             encryptKey: Type.Optional(secret('Encrypt Key')),
             verificationToken: Type.Optional(secret('Verification Token')),
+            previousEncryptKey: Type.Optional(secret('Encrypt Key that still counts while it is replaced')),
+            previousVerificationToken: Type.Optional(
+              secret('Verification Token that still counts while it is replaced'),
+            ),
           },
           { additionalProperties: false },
         ),
@@ -119,6 +136,7 @@ export const configSchema = Type.Partial(
         ),
         { description: 'which event goes where' },
       ),
+      events,
       worker,
       profiles: Type.Record(Type.String(), Type.Unknown(), { description: 'workers with topics of their own' }),
       logLevel: oneOf(['debug', 'info', 'warn', 'error', 'silent']),

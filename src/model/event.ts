@@ -10,6 +10,7 @@ export const eventSchema = Type.Object(
     createdAtMs: Type.Integer({ minimum: 0 }),
     receivedAtMs: Type.Integer({ minimum: 0 }),
     via: Type.Union([Type.Literal('webhook'), Type.Literal('long-connection')]),
+    late: Type.Optional(Type.Boolean({ description: 'More than ten minutes old when it came, as after an outage' })),
     body: Type.Record(Type.String(), Type.Unknown(), { description: 'The raw decrypted body, untouched' }),
   },
   { $id: 'https://larkspur.dev/schemas/event.schema.json', title: 'Event', additionalProperties: false },

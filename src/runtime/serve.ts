@@ -10,6 +10,7 @@ import { LarkspurError, messageOf } from '../model/errors.ts';
 import { recordView } from '../model/record-view.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 
+import { eventDoors } from './event-doors.ts';
 import { refusals } from './profiles.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
@@ -79,10 +80,8 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
     );
     if (roles.worker) worker = startWorker(config, stores, parts, (error) => fail(error));
     const ingressUrl = roles.ingress
-      ? await listen(
-          'ingress',
-          config.listen.ingress,
-          callsRoutes({
+      ? await listen('ingress', config.listen.ingress, [
+          ...callsRoutes({
             sink: stores.sink,
             claims: stores.claims,
             timers: parts.timers,
@@ -91,7 +90,8 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
             refusalOf: refusals(config),
             sinkReady: () => stores.readiness().every(({ ready }) => ready),
           }),
-        )
+          ...eventDoors(config, stores, parts),
+        ])
       : undefined;
     return { stores, worker, ingressUrl, adminUrl, failed, stop };
   } catch (error) {

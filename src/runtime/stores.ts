@@ -39,6 +39,8 @@ export interface Stores {
   readonly claims: ClaimStore;
   /** Counts starts: for all workers on Redis, else for this process. */
   readonly quota: QuotaLog;
+  /** Claims on events that come in: which of them are known. */
+  readonly eventClaims: ClaimStore;
   /** A member of the workers' group, reading `calls`. */
   source(): RecordSource;
   /** Whether what is needed is there. Upstreams are never part of it. */
@@ -63,6 +65,7 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     sink: store.sink,
     claims: store.claims,
     quota: new MemoryQuotaLog(clock),
+    eventClaims: store.eventClaims,
     source: () => store.source('larkspur-worker', inputTopics),
     readiness: () => [
       store.ready()
@@ -90,6 +93,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
   });
   const claims = new RedisClaimStore(redis, parts.log, { keyPrefix: config.redis.keyPrefix });
   const quota = new RedisQuotaLog(redis, parts.timers, parts.log, { keyPrefix: config.redis.keyPrefix });
+  const eventClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${config.redis.keyPrefix}event:` });
   const sink = createKafkaSink(shared);
   const sources: ReturnType<typeof createKafkaSource>[] = [];
   const stores: Stores = {
@@ -97,6 +101,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     sink,
     claims,
     quota,
+    eventClaims,
     source: () => {
       const source = createKafkaSource({
         ...shared,
@@ -121,6 +126,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       await sink.close();
       claims.close();
       await quota.close();
+      eventClaims.close();
       await redis.close();
     },
   };

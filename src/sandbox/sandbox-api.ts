@@ -1,3 +1,6 @@
+import type { Answered } from './events/courier.ts';
+import type { EventTarget } from './events/seal.ts';
+import type { TrafficPlan, TrafficReport } from './events/traffic.ts';
 import type { FaultRule } from './faults/fault-rule.ts';
 import type { EffectsReport, Expected, Verdict } from './ledger/ledger.ts';
 import type { SandboxSettings } from './settings.ts';
@@ -46,6 +49,12 @@ export interface Sandbox {
   stats(): SandboxStats;
   /** Revokes live tokens. `stuck`: the token endpoint goes on giving the dead one. Returns how many. */
   revokeTokens(which?: { readonly app?: string; readonly stuck?: boolean }): number;
+  /** Sends events to a receiver, as Feishu does. Resolves when each was taken or given up. */
+  sendEvents(plan: TrafficPlan): Promise<TrafficReport>;
+  /** Asks a receiver to prove itself, as Feishu does when its address is saved. */
+  sendChallenge(target: EventTarget, door?: 'events' | 'callbacks'): Promise<Answered & { readonly proved: boolean }>;
+  /** Presses a button of a card in a chat; resolves with the receiver's answer. */
+  pressButton(target: EventTarget, chat: string, value: unknown): Promise<Answered>;
   /** Forgets effects, replay keys, requests, figures and used quota. Tokens, rules, settings and messages stay. */
   reset(): void;
 }

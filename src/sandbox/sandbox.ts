@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 
 import { LarkspurError, messageOf } from '../model/errors.ts';
 
+import { eventSender } from './events/event-sender.ts';
 import { FaultBook } from './faults/fault-book.ts';
 import { parseRules } from './faults/fault-rule.ts';
 import { watchRules } from './faults/watch-rules.ts';
@@ -26,7 +27,8 @@ import type { World } from './world.ts';
  * @throws LarkspurError `config_invalid` for rules or settings with mistakes, `port_in_use` when the port is taken
  */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const world = createWorld(options);
+  const random = options.random ?? seeded(options.seed ?? 1);
+  const world = createWorld(options, random);
   const server = fastify({
     logger: false,
     forceCloseConnections: true,
@@ -78,6 +80,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       ...world.limits.figures(),
     }),
     revokeTokens: ({ app, stuck } = {}) => world.tokens.revoke(app === undefined ? {} : { app }, stuck),
+    ...eventSender({ clock: world.clock, timers: world.timers, random }),
     reset: () => {
       for (const part of [world.ledger, world.replay, world.requests, world.limits]) part.clear();
       world.faults.clearCounts();
@@ -97,8 +100,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   return sandbox;
 }
 
-function createWorld(options: SandboxOptions): World {
-  const random = options.random ?? seeded(options.seed ?? 1);
+function createWorld(options: SandboxOptions, random: SandboxRandom): World {
   const clock = options.clock ?? machineClock;
   const details = options.details ?? 1_000;
   const salt = hex(random, 16);

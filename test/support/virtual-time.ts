@@ -42,6 +42,11 @@ export class VirtualTime implements Clock, Timers {
     return this.#due.filter((due) => due.task !== undefined).length;
   }
 
+  /** Cancels everything that is armed, as the end of a process does. */
+  clear(): void {
+    this.#due.length = 0;
+  }
+
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     for (let due = this.#pop(untilMs); due !== undefined; due = this.#pop(untilMs)) due();

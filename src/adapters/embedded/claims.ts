@@ -40,9 +40,10 @@ export class EmbeddedClaims implements ClaimStore {
   /** Ids of the open claims that this process granted. */
   readonly #ours = new Set<string>();
 
-  constructor(store: Store, clock: Clock, timers: Timers) {
+  /** @param table keeps ids of one kind apart from those of another */
+  constructor(store: Store, clock: Clock, timers: Timers, table = 'claims') {
     this.#store = store;
-    this.#table = store.table('claims', claimCodec);
+    this.#table = store.table(table, claimCodec);
     this.#clock = clock;
     this.#timers = timers;
     this.#armPurge();

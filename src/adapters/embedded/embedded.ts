@@ -37,6 +37,8 @@ export interface Embedded {
   readonly clusterId: string;
   readonly sink: RecordSink;
   readonly claims: ClaimStore;
+  /** Claims on events that come in, with ids of their own. */
+  readonly eventClaims: ClaimStore;
   /** Opens one more topic; one that is open stays as it is. */
   declare(topic: EmbeddedTopic): void;
   /** Joins a group as its only member. */
@@ -68,6 +70,7 @@ class OpenHouse implements Embedded {
   readonly clusterId: string;
   readonly sink: RecordSink;
   readonly claims: EmbeddedClaims;
+  readonly eventClaims: EmbeddedClaims;
   readonly #store: Store;
   readonly #topics: Topics;
   readonly #offsets: Offsets;
@@ -81,6 +84,7 @@ class OpenHouse implements Embedded {
     this.clusterId = this.#store.clusterId;
     this.sink = new EmbeddedSink(this.#topics, this.#store, clock);
     this.claims = new EmbeddedClaims(this.#store, clock, timers);
+    this.eventClaims = new EmbeddedClaims(this.#store, clock, timers, 'event-claims');
   }
 
   declare(topic: EmbeddedTopic): void {
@@ -118,6 +122,7 @@ class OpenHouse implements Embedded {
   async close(): Promise<void> {
     this.#topics.close();
     this.claims.close();
+    this.eventClaims.close();
     await this.#store.close();
   }
 }

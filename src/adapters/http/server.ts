@@ -13,6 +13,7 @@ import type { Metrics } from '../../ports/metrics.ts';
 import { createGuard, isLoopbackHost } from './guard.ts';
 import { listenFailure, problemOf } from './problem-of.ts';
 import { toHttpRequest } from './to-http-request.ts';
+import { unpack } from './unpack.ts';
 
 /** What a server needs and what may be set. */
 export interface ServerOptions {
@@ -44,7 +45,7 @@ const latencyBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
  * Starts an HTTP server (fastify) for a set of doors.
  *
  * One access line and one metric per request, by route pattern and never by raw path; every error is
- * `application/problem+json`; `x-request-id` is taken over or made, and answered. When a client goes away its handler is
+ * `application/problem+json`; `x-request-id` is taken over or made, and answered; bodies may come in gzip. When a client goes away its handler is
  * unsubscribed.
  *
  * @throws {LarkspurError} `config_invalid` when a host beyond loopback has no token or cannot be bound, `port_in_use`
@@ -100,7 +101,9 @@ function build({ name, token, routes, log, metrics, maxBodyBytes = 1_048_576 }: 
 
   // Doors get the raw bytes: signatures are made over them, and JSON is parsed where its mistakes can be named.
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) =>
+    unpack(request.headers['content-encoding'], body, request.routeOptions.bodyLimit, done),
+  );
 
   const requests = metrics.counter('larkspur_http_requests_total', 'Requests answered', ['server', 'route', 'status']);
   const latency = metrics.histogram(

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
+import { parsePlan } from '../events/parse-plan.ts';
 import type { Sandbox } from '../sandbox-api.ts';
 
 /** `/_sandbox/...`: what tests and people use to steer the sandbox and to read what happened. No fault ever hits it. */
@@ -39,6 +40,10 @@ export function controlRoutes(server: FastifyInstance, sandbox: Sandbox): void {
   server.post('/_sandbox/tokens/revoke', ({ body }) => {
     const { app, stuck } = (body ?? {}) as { app?: string; stuck?: boolean };
     return { revoked: sandbox.revokeTokens({ ...(app !== undefined && { app }), stuck: stuck === true }) };
+  });
+  server.post('/_sandbox/events', async ({ body }, reply) => {
+    const { plan, mistakes } = parsePlan(body);
+    return plan === undefined ? problem(reply, 'the plan has mistakes', mistakes) : sandbox.sendEvents(plan);
   });
   server.post('/_sandbox/reset', () => {
     sandbox.reset();

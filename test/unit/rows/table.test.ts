@@ -17,8 +17,8 @@ function idsOf(file: string): Set<string> {
 }
 
 describe('the table of rows', () => {
-  it('names a test for each of the 36 rows of the main work', () => {
-    expect(new Set(rows.map(([id]) => id)).size).toBe(36);
+  it('names a test for each of the 36 rows of the main work, and for what came after', () => {
+    expect(new Set(rows.map(([id]) => id)).size).toBeGreaterThanOrEqual(36);
   });
 
   it.each(rows)('%s stands at the start of a title in each file that the table names', (id, files) => {

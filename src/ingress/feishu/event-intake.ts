@@ -1,0 +1,184 @@
+import {
+  defer,
+  filter,
+  finalize,
+  ignoreElements,
+  map,
+  merge,
+  mergeMap,
+  type Observable,
+  of,
+  repeat,
+  ReplaySubject,
+  share,
+  take,
+} from 'rxjs';
+
+import { type OutRecord, sizeOf } from '../../model/record.ts';
+import type { Claim, ClaimReply, ClaimStore } from '../../ports/claim-store.ts';
+import type { Timers } from '../../ports/clock.ts';
+import type { RecordSink } from '../../ports/record-sink.ts';
+import { after } from '../after.ts';
+
+/** What became of an event. */
+export type Taken =
+  /** It stands on `events` now; or did before. */
+  | 'stored'
+  | 'duplicate'
+  /** It does not, or nobody knows yet: it must be delivered again. */
+  | 'busy'
+  | 'late'
+  /** It never will. */
+  | 'too-large';
+
+/** The right to put an event on `events`; without a claim when the store gives none any more. */
+interface Grant {
+  readonly claim: Claim | undefined;
+}
+
+/** What may be set for the intake of events. */
+export interface EventIntakeOptions {
+  /** How long an event is known, milliseconds. Longer than Feishu redelivers (7.1 h). */
+  readonly dedupeMs: number;
+  /** How long a delivery waits for the event to be durable, milliseconds: Feishu waits 3 s. */
+  readonly patienceMs: number;
+  /** Events not yet durable; a further one is refused at once. */
+  readonly maxHeld: number;
+  /** The same in bytes. */
+  readonly maxHeldBytes: number;
+}
+
+// Shorter than Feishu's first redelivery after 15 s, so that what a crashed process held is taken then.
+const leaseMs = 10_000;
+const renewMs = 3_000;
+const askAgainMs = 100;
+
+/**
+ * Puts each event on `events` once, however often and at however many processes it is delivered.
+ *
+ * An event is claimed, produced, and only then marked as done; a delivery is answered after that. So a process that dies
+ * in between leaves an open claim, which ends with its lease: the next delivery begins anew. While the claim is held, the
+ * same event is not begun a second time: a delivery of it waits for the first one, here and in other processes. A write
+ * that outlasts the patience of its delivery goes on and keeps its claim; the redelivery finds it done.
+ */
+export class EventIntake {
+  readonly #sink: RecordSink;
+  readonly #claims: ClaimStore;
+  readonly #timers: Timers;
+  readonly #options: EventIntakeOptions;
+  readonly #underWay = new Map<string, Observable<Taken>>();
+  #heldBytes = 0;
+  #deliveries = 0;
+  readonly #process: string;
+
+  /** @param process names this process among all; claims carry it */
+  constructor(sink: RecordSink, claims: ClaimStore, timers: Timers, process: string, options: EventIntakeOptions) {
+    this.#sink = sink;
+    this.#claims = claims;
+    this.#timers = timers;
+    this.#process = process;
+    this.#options = options;
+  }
+
+  /** Events that are not yet durable. */
+  get held(): number {
+    return this.#underWay.size;
+  }
+
+  /** Their bytes. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /**
+   * Takes one delivery. Emits once within `patienceMs`, then completes. Unsubscribing drops interest; what is claimed is
+   * carried through.
+   * @param key names the event over all apps, tenants and types
+   */
+  take(key: string, record: OutRecord): Observable<Taken> {
+    return defer((): Observable<Taken> => {
+      const running$ = this.#underWay.get(key);
+      if (running$ !== undefined) {
+        const joined$ = running$.pipe(map((taken) => (taken === 'stored' ? 'duplicate' : taken)));
+        return merge(joined$, this.#late()).pipe(take(1));
+      }
+      const bytes = sizeOf(record);
+      if (this.held >= this.#options.maxHeld || this.#heldBytes + bytes > this.#options.maxHeldBytes) return of('busy');
+      return merge(this.#begin(key, record, bytes), this.#late()).pipe(take(1));
+    });
+  }
+
+  #begin(key: string, record: OutRecord, bytes: number): Observable<Taken> {
+    this.#heldBytes += bytes;
+    const work$ = this.#claimed(key).pipe(
+      mergeMap((reply) => (typeof reply === 'string' ? of(reply) : this.#produce(record, reply))),
+      finalize(() => {
+        this.#underWay.delete(key);
+        this.#heldBytes -= bytes;
+      }),
+      share({ connector: () => new ReplaySubject<Taken>(1), resetOnRefCountZero: false }),
+    );
+    this.#underWay.set(key, work$);
+    return work$;
+  }
+
+  /** The claim, or why there is none. Gives up when the delivery does: then nothing has begun. */
+  #claimed(key: string): Observable<Taken | Grant> {
+    const { dedupeMs } = this.#options;
+    const origin = `${this.#process}/${this.#deliveries++}`;
+    const asked$ = defer(() => this.#claims.claim({ id: key, origin, leaseMs, ttlMs: dedupeMs, sent: false })).pipe(
+      map((reply) => outcomeOf(key, reply)),
+      // Of another process that is at it: asked again until it has ended, or the delivery has.
+      repeat({ delay: () => after(this.#timers, askAgainMs) }),
+      filter((outcome) => outcome !== undefined),
+    );
+    return merge(asked$, this.#late()).pipe(take(1));
+  }
+
+  #produce(record: OutRecord, { claim }: Grant): Observable<Taken> {
+    const written$ = this.#sink.append(record).pipe(
+      mergeMap((ack) => {
+        const taken: Taken = ack.kind === 'written' ? 'stored' : 'too-large';
+        const result = ack.kind === 'written' ? `${record.topic}/${ack.partition}/${ack.offset}` : '';
+        return claim === undefined ? of(taken) : this.#finish(claim, taken, result);
+      }),
+    );
+    if (claim === undefined) return written$;
+    return merge(written$, this.#renewals(claim)).pipe(take(1));
+  }
+
+  #finish(claim: Claim, taken: Taken, result: string): Observable<Taken> {
+    const ttlMs = this.#options.dedupeMs;
+    const state = taken === 'stored' ? 'PROCESSED' : 'FAILED';
+    return this.#claims.finish({ claim, state, result, delayMs: 0, ttlMs }).pipe(map(() => taken));
+  }
+
+  /** Keeps the lease until unsubscribed; emits nothing. */
+  #renewals(claim: Claim): Observable<never> {
+    return after(this.#timers, renewMs).pipe(
+      mergeMap(() => this.#claims.extend([claim], leaseMs)),
+      repeat(),
+      ignoreElements(),
+    );
+  }
+
+  #late(): Observable<'late'> {
+    return after(this.#timers, this.#options.patienceMs).pipe(map(() => 'late'));
+  }
+}
+
+/** What a reply means for a delivery; `undefined`: somebody else is at it. */
+function outcomeOf(id: string, reply: ClaimReply): Taken | Grant | undefined {
+  switch (reply.kind) {
+    case 'granted':
+      return { claim: { id, fence: reply.fence } };
+    case 'processed':
+      return 'duplicate';
+    case 'pending':
+    case 'not-due':
+      return undefined;
+    case 'dead':
+      // So many processes died with it that the store grants it to nobody. An event is never given up: better twice.
+      return { claim: undefined };
+  }
+}
