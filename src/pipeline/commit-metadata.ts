@@ -8,16 +8,18 @@ const tag = 'd1';
  * there is none. What lies too far ahead to fit is left out: it is delivered again and caught by its claim.
  */
 export function encodeDone(watermark: number, done: Iterable<number>): string {
-  const bits = Buffer.alloc(mostBytes);
+  // Mostly nothing is done above the gap, so nothing is made for it.
+  let bits: Buffer | undefined;
   let top = -1;
   for (const offset of done) {
     const bit = offset - watermark;
     if (bit < 0 || bit >= mostBytes * 8) continue;
     const byte = bit >> 3;
+    bits ??= Buffer.alloc(mostBytes);
     bits.writeUInt8(bits.readUInt8(byte) | (1 << (bit & 7)), byte);
     if (byte > top) top = byte;
   }
-  return top < 0 ? '' : `${tag}:${watermark}:${bits.subarray(0, top + 1).toString('base64')}`;
+  return bits === undefined ? '' : `${tag}:${watermark}:${bits.subarray(0, top + 1).toString('base64')}`;
 }
 
 /**

@@ -82,7 +82,7 @@ export class Partitions {
     const commits: Commit[] = [];
     for (const [partition, held] of this.#held) {
       const offset = held.tracker.watermark;
-      const metadata = encodeDone(offset, held.tracker.doneAbove());
+      const metadata = encodeDone(offset, doneAbove(held));
       if (offset === held.committed && metadata === held.committedMetadata) continue;
       commits.push({ partition, offset, metadata });
     }
@@ -105,4 +105,10 @@ export class Partitions {
       yield { partition, distance: tracker.distance, watermark: tracker.watermark };
     }
   }
+}
+
+/** Done above the watermark, by us or by an earlier owner: also what we have not read again yet, for others may come first. */
+function* doneAbove({ tracker, finishedBefore }: Held): Iterable<number> {
+  yield* tracker.doneAbove();
+  yield* finishedBefore;
 }

@@ -1,4 +1,4 @@
-import type { Observable, OperatorFunction } from 'rxjs';
+import { Observable, type OperatorFunction } from 'rxjs';
 
 import { requestContext } from '../../model/headers.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
@@ -26,32 +26,47 @@ const leaseLookMs = 500;
 /**
  * One attempt: token, slot, quota, breaker permit, then the call, each wait before what it would hold. What cannot start
  * now returns to its lane and says what it waits for. Once the permit is taken nothing is awaited but the call itself.
- * Unsubscribing aborts the calls in flight.
+ * Unsubscribing aborts the calls in flight and starts none.
  */
 export function attempt(context: AttemptContext): OperatorFunction<Claimed | Ended, Attempted | Ended> {
-  return eachOf((work: Claimed | Ended): Step => {
-    if (work.kind === 'ended') return work;
-    const { plan, destination, deadlineMs } = work.job;
-    // Who is too late needs neither token nor slot.
-    if (deadlineMs - context.clock.now() < context.minWorkMs) return ended(work, tooLate(work.job));
-    if (plan.token === undefined || destination.tokens === undefined) return inSlot(work, undefined, context);
-    return andThen(destination.tokens.get(plan.token), (reply): Step => {
-      switch (reply.kind) {
-        case 'unavailable':
-          return waits(work, 'token', context.clock.now() + reply.waitMs, context);
-        case 'refused':
-          return refusedToken(work, reply.message, context);
-        case 'token':
-          return inSlot(work, reply.token, context);
-      }
+  return (work$) =>
+    new Observable((subscriber) => {
+      const running: Running = { ...context, stopped: false };
+      // First of all: an aborted call frees its slot, and who waits for one must not begin with it.
+      subscriber.add(() => {
+        running.stopped = true;
+      });
+      return work$.pipe(eachOf((work) => begin(work, running))).subscribe(subscriber);
     });
+}
+
+/** What attempt needs, for as long as one subscription lasts. */
+interface Running extends AttemptContext {
+  stopped: boolean;
+}
+
+function begin(work: Claimed | Ended, context: Running): Step {
+  if (work.kind === 'ended') return work;
+  const { plan, destination, deadlineMs } = work.job;
+  // Who is too late needs neither token nor slot.
+  if (deadlineMs - context.clock.now() < context.minWorkMs) return ended(work, tooLate(work.job));
+  if (plan.token === undefined || destination.tokens === undefined) return inSlot(work, undefined, context);
+  return andThen(destination.tokens.get(plan.token), (reply): Step => {
+    switch (reply.kind) {
+      case 'unavailable':
+        return waits(work, 'token', context.clock.now() + reply.waitMs, context);
+      case 'refused':
+        return refusedToken(work, reply.message, context);
+      case 'token':
+        return inSlot(work, reply.token, context);
+    }
   });
 }
 
 /** The attempt under way, an ending, or nothing because the call returned to its lane. */
 type Step = Observable<Attempted | Ended> | Attempted | Ended | undefined;
 
-function inSlot(work: Claimed, token: Token | undefined, context: AttemptContext): Step {
+function inSlot(work: Claimed, token: Token | undefined, context: Running): Step {
   const { slots } = work.job.destination;
   const free = slots.tryAcquire();
   if (free !== undefined) return start(work, token, free, context);
@@ -62,13 +77,7 @@ function inSlot(work: Claimed, token: Token | undefined, context: AttemptContext
  * With a slot in hand: the last checks, all in one synchronous step, then the call. `free` gives the slot back. Where the
  * quota must be asked for elsewhere the slot waits for that one answer, and everything is checked once more.
  */
-function start(
-  work: Claimed,
-  token: Token | undefined,
-  free: () => void,
-  context: AttemptContext,
-  answered?: Taken,
-): Step {
+function start(work: Claimed, token: Token | undefined, free: () => void, context: Running, answered?: Taken): Step {
   const { job, turn } = work;
   const { destination, plan } = job;
   const { clock, keeper, minWorkMs } = context;
@@ -81,6 +90,10 @@ function start(
     return outcome;
   };
 
+  if (context.stopped) {
+    without(undefined);
+    return undefined;
+  }
   if (leftMs < minWorkMs) return without(ended(work, tooLate(job)));
   // Asked again here: since the last attempt failed, a long wait may have gone by.
   if (!mayRepeat(job, nowMs) || !keyHolds(job, token?.version)) return without(ended(work, unknownOutcome(job)));
@@ -123,7 +136,7 @@ function start(
 }
 
 /** The answer comes within the time limit of the store, also when it is away; the slot is held for no other wait. */
-function askFirst(work: Claimed, token: Token | undefined, free: () => void, context: AttemptContext): Step {
+function askFirst(work: Claimed, token: Token | undefined, free: () => void, context: Running): Step {
   let answered = false;
   return andThen(
     work.job.destination.limiter.ask(work.job.plan.limits),

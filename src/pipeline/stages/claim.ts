@@ -76,13 +76,7 @@ function afterReply(
       if (job.endedHere !== undefined) return ended(job, turn, job.endedHere);
       return afterTakeover(job, reply, nowMs) ? { kind: 'claimed', job, turn } : ended(job, turn, unknownOutcome(job));
     case 'processed':
-      return ended(
-        job,
-        turn,
-        reply.origin === job.received.origin
-          ? { kind: 'stored-result', json: reply.result }
-          : { kind: 'result', result: duplicateOf(reply.result, job) },
-      );
+      return ended(job, turn, endingOf(reply, job));
     case 'dead':
       return ended(job, turn, reply.result === '' ? workersDied : { kind: 'stored-dead-letter', json: reply.result });
     case 'pending':
@@ -104,8 +98,19 @@ function afterTakeover(job: Job, reply: Extract<ClaimReply, { kind: 'granted' }>
   return mayRepeat(job, nowMs);
 }
 
-function duplicateOf(json: string, job: Job): Result {
-  const { context: _theirs, ...first } = JSON.parse(json) as Result;
+/**
+ * The record that was first gets its own result again, unchanged, any other one a duplicate. The result says whose it is:
+ * a store that restarted empty counts fences from the start, and may have taken one owner's result for another's claim.
+ */
+function endingOf({ origin, result: json }: Extract<ClaimReply, { kind: 'processed' }>, job: Job): Ending {
+  const first = JSON.parse(json) as Result;
+  const own = job.received.origin;
+  return origin === own && first.origin === own
+    ? { kind: 'stored-result', json }
+    : { kind: 'result', result: duplicateOf(first, job) };
+}
+
+function duplicateOf({ context: _theirs, ...first }: Result, job: Job): Result {
   return {
     ...first,
     id: job.id,

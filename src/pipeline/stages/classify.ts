@@ -49,7 +49,6 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
   if (breaker !== undefined && permit !== undefined) {
     if (effect === 'neutral') breaker.release(permit);
     else breaker.record(permit, nowMs, effect === 'failure', ms);
-    lanes.wake(job.rooms.breaker);
   }
   if (verdict.class === 'rate-limited' || verdict.class === 'quota') {
     rest(attempted, verdict, context);
@@ -58,6 +57,8 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
     destination.budget(plan.breakerKey).onSuccess();
     destination.brake.onSuccess();
   }
+  // Only now: who is woken starts at once, and must find the bucket cooled down.
+  if (permit !== undefined) lanes.wake(job.rooms.breaker);
   if (verdict.class === 'ambiguous' || verdict.mayHaveActed === true) mayHaveActed(job, started.atMs, tokenVersion);
   // For who looks closely: in an outage this comes for every attempt, and the result has it all.
   if (effect === 'failure') {

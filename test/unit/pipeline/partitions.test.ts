@@ -73,6 +73,17 @@ describe('Partitions', () => {
     expect(partitions.commits()).toMatchObject([{ offset: 12 }]);
   });
 
+  it('commits what an earlier owner finished above the gap, also before it was read again', () => {
+    const { partitions } = world();
+    const own = assigned(0);
+    partitions.open(own, 10, encodeDone(10, [12, 40]));
+    for (const offset of [10, 11]) partitions.take(own, offset);
+    partitions.done(received(own, 11));
+    expect(partitions.commits()).toMatchObject([{ offset: 10, metadata: encodeDone(10, [11, 12, 40]) }]);
+    partitions.done(received(own, 10));
+    expect(partitions.commits()).toMatchObject([{ offset: 12, metadata: encodeDone(12, [12, 40]) }]);
+  });
+
   it('offers a commit until it is stored, and then only what moved', () => {
     const { partitions } = world();
     const own = assigned(0);
