@@ -1,0 +1,95 @@
+/** What a process does to the world; a crash may come right before or right after any of it. */
+export type Op = 'claim' | 'sent' | 'extend' | 'finish' | 'send' | 'append' | 'commit';
+
+/** What the upstream does with one attempt. */
+export type Answer =
+  | 'ok'
+  | 'refused'
+  | 'reset-before'
+  | 'reset-after'
+  | 'error-before'
+  | 'error-after'
+  | 'limited'
+  | 'hang-before'
+  | 'hang-after'
+  | 'late'
+  | 'slow'
+  | 'wrong';
+
+export type CallKind = 'message' | 'reaction' | 'read' | 'post' | 'get' | 'poison' | 'tombstone';
+
+/** One record of `calls`. */
+export interface PlannedCall {
+  readonly id: string;
+  readonly atMs: number;
+  readonly kind: CallKind;
+  readonly key: string | null;
+  /** Chat of a message: a bucket of its own. */
+  readonly chat: string;
+  readonly ttlMs: number | undefined;
+  readonly retry: boolean;
+  readonly priority: 'interactive' | 'normal' | 'bulk';
+  /** The first attempts' answers; later ones are `ok`. */
+  readonly answers: readonly Answer[];
+  /** Its answer does not fit into `results`. */
+  readonly large: boolean;
+}
+
+/** Something that goes wrong, once. */
+export type Fault =
+  | { readonly kind: 'crash'; readonly replica: number; readonly atMs: number; readonly downMs: number }
+  | {
+      readonly kind: 'crash-at';
+      readonly replica: number;
+      readonly op: Op;
+      readonly nth: number;
+      readonly when: 'before' | 'after';
+      readonly downMs: number;
+    }
+  | { readonly kind: 'stop'; readonly replica: number; readonly atMs: number; readonly downMs: number }
+  | { readonly kind: 'freeze'; readonly replica: number; readonly atMs: number; readonly forMs: number }
+  | { readonly kind: 'rebalance'; readonly atMs: number; readonly noticeMs: number }
+  | { readonly kind: 'claims-away'; readonly atMs: number; readonly forMs: number }
+  | { readonly kind: 'claims-lossy'; readonly atMs: number; readonly forMs: number; readonly share: number }
+  | { readonly kind: 'claims-lose-second'; readonly atMs: number }
+  | { readonly kind: 'claims-empty'; readonly atMs: number }
+  | { readonly kind: 'claims-clock'; readonly atMs: number; readonly byMs: number }
+  | { readonly kind: 'wall-clock'; readonly replica: number; readonly atMs: number; readonly byMs: number }
+  | { readonly kind: 'produce'; readonly atMs: number; readonly forMs: number; readonly how: 'held' | 'ack-lost' }
+  | { readonly kind: 'commits'; readonly atMs: number; readonly forMs: number; readonly how: 'refused' | 'reply-lost' }
+  | {
+      readonly kind: 'upstream';
+      readonly upstream: 'feishu' | 'news';
+      readonly atMs: number;
+      readonly forMs: number;
+      readonly how: Answer;
+    }
+  | { readonly kind: 'token'; readonly atMs: number };
+
+/** Sizes of one world. */
+export interface Sizes {
+  readonly replicas: number;
+  readonly partitions: number;
+  readonly ringCapacity: number;
+  readonly laneItems: number;
+  readonly maxInTurn: number;
+  readonly concurrency: number;
+  readonly processSlots: number;
+  /** Of each API per second; 0: the documented ones. */
+  readonly perSecond: number;
+  readonly commitEveryMs: number;
+  /** A fetch brings so many records at most. */
+  readonly fetch: number;
+  /** Share of offsets that hold no record. */
+  readonly holes: number;
+}
+
+/** All that happens to one world from outside. The same plan gives the same run, event by event. */
+export interface Plan {
+  readonly seed: number;
+  readonly sizes: Sizes;
+  readonly calls: readonly PlannedCall[];
+  readonly faults: readonly Fault[];
+  /** Nothing happens to this upstream, nor to the house: its calls must not feel what happens to the other. */
+  readonly spared?: 'feishu';
+}

@@ -1,0 +1,167 @@
+import type { Exchange } from '../../../src/model/outcome.ts';
+import type { CallPlan } from '../../../src/ports/profile.ts';
+
+import type { Process } from './process.ts';
+import type { World } from './world.ts';
+
+/** One attempt as the wire saw it. */
+export interface Attempt {
+  readonly id: string;
+  readonly nth: number;
+  readonly key: string | undefined;
+  readonly process: Process;
+  readonly upstream: string;
+  /** The assignment under which the process read the call: its memory of the call lasts no longer. */
+  readonly visit: string;
+  readonly large: boolean;
+  /** The process heard that it had no effect. */
+  clean: boolean;
+  inFlight: boolean;
+}
+
+/** What a request tells of itself. */
+export interface Request {
+  readonly id: string;
+  readonly key: string | undefined;
+  /** Partition and offset of its record. */
+  readonly place: string;
+}
+
+/** Starts of one bucket by one process. */
+interface Bucket {
+  readonly startsMs: number[];
+  coolUntilMs: number;
+}
+
+/** Watches every attempt: no repeat of an unknown outcome, order per key, quota, concurrency. */
+export class Attempts {
+  readonly #world: World;
+  readonly #of = new Map<string, Attempt[]>();
+  readonly #plans = new Map<string, CallPlan>();
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #inFlight = new Map<string, number>();
+  readonly #furthest = new Map<string, number>();
+  count = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** The house planned a call. */
+  planned(id: string, plan: CallPlan): void {
+    this.#plans.set(id, plan);
+  }
+
+  planOf(id: string): CallPlan | undefined {
+    return this.#plans.get(id);
+  }
+
+  /** The attempts of one call. */
+  of(id: string): readonly Attempt[] {
+    return this.#of.get(id) ?? [];
+  }
+
+  start(process: Process, upstream: string, { id, key, place }: Request): Attempt {
+    const { audit } = this.#world;
+    this.count++;
+    const before = this.#of.get(id) ?? [];
+    this.#of.set(id, before);
+    const visit = audit.visitOf(process, place);
+    const large = audit.callOf(id)?.large === true;
+    const attempt = {
+      id,
+      nth: before.length + 1,
+      key,
+      process,
+      upstream,
+      visit,
+      large,
+      clean: false,
+      inFlight: true,
+    };
+    if (process.stopped) audit.fail('G2', `${id} is sent while its process is taken down`);
+    const plan = this.#plans.get(id);
+    this.#checkRepeat(attempt, before, plan);
+    this.#checkOrder(attempt);
+    if (plan !== undefined) this.#checkQuota(attempt, plan);
+    before.push(attempt);
+    this.#count(attempt, 1);
+    this.#checkConcurrency(attempt);
+    return attempt;
+  }
+
+  /** The process heard what came of it. */
+  told(attempt: Attempt, exchange: Exchange): void {
+    const refused = exchange.kind === 'answered' && exchange.status >= 400 && exchange.status < 500;
+    attempt.clean = refused || (exchange.kind === 'failed' && !exchange.sent);
+    if (exchange.kind !== 'answered' || exchange.status !== 429) return;
+    const resetMs = Number(exchange.headers['x-ogw-ratelimit-reset']) * 1_000;
+    const key = this.#plans.get(attempt.id)?.limits[0]?.key;
+    if (key === undefined) return;
+    const bucket = this.#bucket(attempt.process, key);
+    bucket.coolUntilMs = Math.max(bucket.coolUntilMs, this.#world.clock.now() + resetMs);
+  }
+
+  /** It is over for the process, or the process has lost interest. */
+  left(attempt: Attempt): void {
+    if (!attempt.inFlight) return;
+    attempt.inFlight = false;
+    this.#count(attempt, -1);
+  }
+
+  #checkRepeat(attempt: Attempt, before: readonly Attempt[], plan: CallPlan | undefined): void {
+    if (plan?.repeat.kind !== 'never') return;
+    const open = before.filter(({ clean }) => !clean);
+    // What the claims' server forgot is nobody's fault, unless this very visit knows it.
+    const forgotten = this.#world.claims.forgotten.has(attempt.id);
+    const known = forgotten ? open.filter(({ visit }) => visit === attempt.visit) : open;
+    if (known.length === 0) return;
+    this.#world.audit.fail('G2', `${attempt.id} carries no key, its outcome is unknown, and it is sent again`);
+  }
+
+  #checkOrder({ id }: Attempt): void {
+    const place = this.#world.audit.placeOf(id);
+    if (place === undefined) return;
+    const furthest = this.#furthest.get(place.lane) ?? -1;
+    if (place.offset >= furthest) this.#furthest.set(place.lane, place.offset);
+    else this.#world.audit.orderBroken(place.lane, `${id} (offset ${place.offset}) is sent after offset ${furthest}`);
+  }
+
+  #checkQuota({ id, process }: Attempt, plan: CallPlan): void {
+    const nowMs = this.#world.clock.now();
+    for (const { key, windows } of plan.limits) {
+      const bucket = this.#bucket(process, key);
+      if (bucket.coolUntilMs > nowMs)
+        this.#world.audit.fail(
+          'G4',
+          `${id} starts ${Math.ceil(bucket.coolUntilMs - nowMs)} ms before the reset of ${key}`,
+        );
+      bucket.startsMs.push(nowMs);
+      for (const { limit, windowMs } of windows) {
+        const earlier = bucket.startsMs.at(-1 - limit);
+        if (earlier !== undefined && nowMs - earlier < windowMs)
+          this.#world.audit.fail('G4', `${id} is start ${limit + 1} of ${key} within ${windowMs} ms`);
+      }
+    }
+  }
+
+  #checkConcurrency({ process, upstream }: Attempt): void {
+    const { concurrency, processSlots } = this.#world.plan.sizes;
+    const here = this.#inFlight.get(`${process.name}/${upstream}`) ?? 0;
+    if (here > concurrency) this.#world.audit.fail('G6', `${here} attempts at ${upstream}, which takes ${concurrency}`);
+    const all = this.#inFlight.get(process.name) ?? 0;
+    if (all > processSlots) this.#world.audit.fail('G6', `${all} attempts of a process that makes ${processSlots}`);
+  }
+
+  #count({ process, upstream }: Attempt, by: number): void {
+    for (const who of [process.name, `${process.name}/${upstream}`])
+      this.#inFlight.set(who, (this.#inFlight.get(who) ?? 0) + by);
+  }
+
+  #bucket(process: Process, key: string): Bucket {
+    const name = `${process.name} ${key}`;
+    let bucket = this.#buckets.get(name);
+    if (bucket === undefined) this.#buckets.set(name, (bucket = { startsMs: [], coolUntilMs: 0 }));
+    return bucket;
+  }
+}

@@ -1,0 +1,195 @@
+import { deadLetterReasons, type DeadLetterHistory } from '../../../src/model/dead-letter.ts';
+import type { InRecord } from '../../../src/model/record.ts';
+import type { Result } from '../../../src/model/result.ts';
+import { retryDefaults } from '../../../src/operators/retry/options.ts';
+import type { PlannedCall } from '../plan.ts';
+
+import { type Attempt, Attempts } from './attempts.ts';
+import { coveredBy } from './covered.ts';
+import type { Committed } from './group.ts';
+import type { Process } from './process.ts';
+import type { World } from './world.ts';
+
+/** A promise that was broken. */
+export interface Violation {
+  readonly guarantee: 'G1' | 'G2' | 'G3' | 'G4' | 'G5' | 'G6' | 'G7' | 'G8';
+  readonly what: string;
+  readonly atMs: number;
+}
+
+interface Entry {
+  readonly call: PlannedCall;
+  readonly origin: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly producedMs: number;
+  ending: string | undefined;
+}
+
+/** Joining the group, and the documented rate of a chat, may take this long. */
+const sparedMs = 12_000;
+
+interface Effects {
+  count: number;
+  lastMs: number;
+}
+
+/** Checks G1 to G8 while the world runs and when it has come to rest. The first broken promise ends the run. */
+export class Audit {
+  readonly attempts: Attempts;
+  violation: Violation | undefined;
+  readonly #world: World;
+  readonly #byOrigin = new Map<string, Entry>();
+  readonly #byPlace = new Map<string, Entry>();
+  readonly #byId = new Map<string, Entry[]>();
+  readonly #effects = new Map<string, Effects>();
+  readonly #furthestEffect = new Map<string, number>();
+  #open = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.attempts = new Attempts(world);
+  }
+
+  /** Records without an ending. */
+  get open(): number {
+    return this.#open;
+  }
+
+  get effects(): number {
+    let sum = 0;
+    for (const { count } of this.#effects.values()) sum += count;
+    return sum;
+  }
+
+  fail(guarantee: Violation['guarantee'], what: string): void {
+    this.violation ??= { guarantee, what, atMs: this.#world.clock.now() };
+  }
+
+  callOf(id: string): PlannedCall | undefined {
+    return this.#byId.get(id)?.[0]?.call;
+  }
+
+  /** One reading of one record by one process: what it knows of the call, it knows as long as this lasts. */
+  visitOf(process: Process, place: string): string {
+    const [partition = ''] = place.split('/');
+    return `${process.name} ${this.#world.epochOf(process, Number(partition))} ${place}`;
+  }
+
+  /** Lane and offset of a call; `undefined` without a key, and for ids that stand in several lanes. */
+  placeOf(id: string): { readonly lane: string; readonly offset: number } | undefined {
+    const entries = this.#byId.get(id) ?? [];
+    const [first] = entries;
+    if (first === undefined || first.call.key === null) return undefined;
+    if (entries.some(({ call }) => call.key !== first.call.key)) return undefined;
+    return { lane: `${first.partition}/${first.call.key}`, offset: first.offset };
+  }
+
+  produced(call: PlannedCall, { partition, offset }: InRecord, origin: string): void {
+    const producedMs = this.#world.clock.now();
+    const entry: Entry = { call, origin, partition, offset, producedMs, ending: undefined };
+    this.#byOrigin.set(origin, entry);
+    this.#byPlace.set(`${partition}/${offset}`, entry);
+    const id = call.kind === 'poison' || call.kind === 'tombstone' ? origin : call.id;
+    const same = this.#byId.get(id);
+    if (same === undefined) this.#byId.set(id, [entry]);
+    else same.push(entry);
+    if (call.kind === 'tombstone') entry.ending = 'skipped';
+    else this.#open++;
+  }
+
+  /** An effect at the upstream. */
+  effect({ id }: Attempt): void {
+    const { clock, claims } = this.#world;
+    const effects = this.#effects.get(id) ?? { count: 0, lastMs: 0 };
+    effects.count++;
+    effects.lastMs = clock.now();
+    this.#effects.set(id, effects);
+    const repeat = this.attempts.planOf(id)?.repeat.kind;
+    if (effects.count > 1 && repeat === 'keyed') this.fail('G2', `${id} took effect twice in spite of its key`);
+    if (effects.count > 1 && repeat === 'never' && !claims.forgotten.has(id))
+      this.fail('G2', `${id} took effect twice`);
+    const place = this.placeOf(id);
+    if (place === undefined || effects.count > 1) return;
+    const furthest = this.#furthestEffect.get(place.lane) ?? -1;
+    if (place.offset >= furthest) this.#furthestEffect.set(place.lane, place.offset);
+    else if (!this.#mayActLate(id))
+      this.orderBroken(place.lane, `${id} (offset ${place.offset}) took effect after offset ${furthest}`);
+  }
+
+  /** Order is nobody's to keep where the claims' server forgot who was at it. */
+  orderBroken(lane: string, what: string): void {
+    const { forgotten } = this.#world.claims;
+    for (const id of forgotten) if (this.placeOf(id)?.lane === lane) return;
+    this.fail('G3', `lane ${lane}: ${what}`);
+  }
+
+  result(result: Result): void {
+    const { id, origin, status, source, response, attempts } = result;
+    this.#ends(origin, `${status}/${source}/${response?.status ?? '-'}`);
+    if (status === 'fallback') this.fail('G8', `${id} was answered by a fallback that nobody declared`);
+    if (attempts.length === 0) this.fail('G8', `the result of ${id} tells of no attempt`);
+    if (!this.#effects.has(id)) this.fail('G2', `${id} has the result ${status}, but nothing took effect`);
+  }
+
+  deadLetter(origin: string, { id, reason, message }: DeadLetterHistory, attempts: number): void {
+    this.#ends(origin, `dead/${reason}`);
+    const call = this.#byOrigin.get(origin)?.call;
+    if (call === undefined) return;
+    if (message === '' || !deadLetterReasons.includes(reason)) this.fail('G8', `${origin} does not say why it ended`);
+    if (call.kind !== 'poison' && id !== call.id) this.fail('G8', `${origin} ended under the id ${id ?? '-'}`);
+    const tries = call.retry ? retryDefaults.maxAttempts : 1;
+    if (reason === 'attempts_exhausted' && attempts < tries)
+      this.fail('G7', `${call.id} was given up after ${attempts} of ${tries} attempts`);
+    if (reason === 'deadline_passed' && call.ttlMs === undefined)
+      this.fail('G7', `${call.id} was given up as too late, and has no deadline`);
+  }
+
+  /** A commit is stored: it may go forward only, and only over what has its ending. */
+  committed(partition: number, before: Committed | undefined, after: Committed): void {
+    const was = coveredBy(before);
+    const is = coveredBy(after);
+    for (let offset = 0; offset < this.#world.topics.end(partition); offset++) {
+      const covered = is(offset);
+      const entry = this.#byPlace.get(`${partition}/${offset}`);
+      if (entry === undefined) continue;
+      if (covered && entry.ending === undefined)
+        this.fail('G1', `${partition}/${offset} (${entry.call.id}) is committed and has no ending`);
+      if (!covered && was(offset)) this.fail('G1', `${partition}/${offset} was committed as done and is so no more`);
+    }
+  }
+
+  /** When all is over. */
+  atRest(): void {
+    for (const { origin, ending, call } of this.#byOrigin.values())
+      if (ending === undefined) this.fail('G1', `${call.id} (${origin}) has no ending`);
+  }
+
+  /** G5: calls of an upstream that is well wait for nobody else. */
+  checkIsolation(): void {
+    if (this.#world.plan.spared === undefined) return;
+    const nowMs = this.#world.clock.now();
+    for (const { call, ending, producedMs } of this.#byOrigin.values()) {
+      const other = call.kind === 'post' || call.kind === 'get';
+      if (!other && ending === undefined && nowMs - producedMs > sparedMs)
+        this.fail('G5', `${call.id} has waited for ${sparedMs} ms while only the other upstream is sick`);
+    }
+  }
+
+  #ends(origin: string, ending: string): void {
+    const entry = this.#byOrigin.get(origin);
+    if (entry === undefined) {
+      this.fail('G1', `an ending came for ${origin}, which nobody wrote`);
+      return;
+    }
+    if (entry.ending === undefined) this.#open--;
+    else if (entry.ending !== ending && !this.#world.claims.forgotten.has(entry.call.id))
+      this.fail('G1', `${entry.call.id} (${origin}) ended as ${entry.ending} and as ${ending}`);
+    entry.ending ??= ending;
+  }
+
+  /** A call that was reported as unknown, or is given up, may still act while its request is on its way. */
+  #mayActLate(id: string): boolean {
+    return this.#byId.get(id)?.some(({ ending }) => ending?.startsWith('dead/') === true) === true;
+  }
+}
