@@ -41,7 +41,7 @@ const trouble: readonly Answer[] = [
   'slow',
   'wrong',
 ];
-const ops: readonly Op[] = ['claim', 'sent', 'extend', 'finish', 'send', 'append', 'commit'];
+const ops: readonly Op[] = ['quota', 'claim', 'sent', 'extend', 'finish', 'send', 'append', 'commit'];
 
 /** Faults come within this time; what they last is on top. */
 const faultSpanMs = 40_000;
@@ -62,12 +62,12 @@ function isolationPlan(seed: number, draws: Draws): Plan {
     ringCapacity: 64,
     laneItems: 256,
     maxInTurn: 64,
-    concurrency: draws.whole(2, 16),
+    concurrency: draws.whole(1, 4),
     processSlots: 32,
     perSecond: 0,
   };
   const forMs = draws.between(20_000, 60_000);
-  const how = draws.pick<Answer>(['hang-before', 'refused', 'error-before', 'limited']);
+  const how = draws.pick<Answer>(['hang-before', 'hang-before', 'hang-after', 'refused', 'error-before', 'limited']);
   const calls = callsOf(draws).map((call): PlannedCall => {
     const fails = call.kind === 'post' || call.kind === 'get';
     // Of one key, the other upstream's calls would have to wait: that is what order means.
@@ -92,6 +92,7 @@ function sizesOf(draws: Draws): Sizes {
     commitEveryMs: draws.pick([200, 1_000, 3_000]),
     fetch: draws.whole(1, 12),
     holes: draws.chance(0.3) ? 0.3 : 0,
+    newsKey: draws.chance(0.7),
   };
 }
 

@@ -1,5 +1,5 @@
 /** What a process does to the world; a crash may come right before or right after any of it. */
-export type Op = 'claim' | 'sent' | 'extend' | 'finish' | 'send' | 'append' | 'commit';
+export type Op = 'quota' | 'claim' | 'sent' | 'extend' | 'finish' | 'send' | 'append' | 'commit';
 
 /** What the upstream does with one attempt. */
 export type Answer =
@@ -82,6 +82,8 @@ export interface Sizes {
   readonly fetch: number;
   /** Share of offsets that hold no record. */
   readonly holes: number;
+  /** The plain upstream recognises a repeated POST by its key. */
+  readonly newsKey: boolean;
 }
 
 /** All that happens to one world from outside. The same plan gives the same run, event by event. */

@@ -208,7 +208,10 @@ export class SharedLimiter {
     return this.#takeSplit(limits, nowMs, this.#split.begin(nowMs));
   }
 
-  /** Takes in what the log said. A reply that took much longer than usual brings grants that may be too old to use. */
+  /**
+   * Takes in what the log said. Grants go back that may be too old to use, because the reply took much longer than usual,
+   * and those for a bucket that rests by now.
+   */
   #learn(limits: readonly LimitKey[], answer: QuotaAnswer, nowMs: number, askedMs = nowMs): Taken {
     const tookMs = nowMs - askedMs;
     const late = tookMs > this.#usualMs + this.#lifeMs;
@@ -221,9 +224,12 @@ export class SharedLimiter {
       }
     }
     if (answer.granted === 0) return this.#refuse(nowMs + Math.max(answer.waitMs, 1), answer.key);
-    if (late) {
+    // While the answer was on its way an attempt of ours may have been refused.
+    const resting = limits.find(({ key }) => this.#coolDowns.untilMs(key, nowMs) > nowMs);
+    if (late || resting !== undefined) {
       this.#log.giveBack(limits, answer.stamp, answer.granted);
-      return this.#refuse(nowMs + 1, answer.key);
+      const key = resting?.key ?? answer.key;
+      return this.#refuse(Math.max(nowMs + 1, this.#coolDowns.untilMs(key, nowMs)), key);
     }
     this.#note(limits, answer.granted, nowMs);
     return { kind: 'granted', grant: { atMs: nowMs, stamp: answer.stamp } };

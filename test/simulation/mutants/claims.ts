@@ -51,7 +51,10 @@ export const claimMutants: readonly Mutant[] = [
         .claim(request)
         .pipe(map((reply) => (reply.kind === 'granted' ? { ...reply, firstSentAgoMs: undefined } : reply))),
   })),
-  claiming('does not mark that bytes leave', () => ({ sent: () => of(true) })),
+  claiming('does not mark that bytes leave', (claims) => ({
+    claim: (request) => claims.claim({ ...request, sent: false }),
+    sent: () => of(true),
+  })),
   claiming('goes on after it was superseded', (claims) => ({
     finish: (finish) => claims.finish(finish).pipe(map(() => true)),
   })),

@@ -114,14 +114,14 @@ export const upstreamMutants: readonly Mutant[] = [
   {
     name: 'forgets a refusal',
     destination: (destination) => {
-      destination.limiter.coolDown = () => undefined;
+      destination.limiter.refused = () => false;
       return destination;
     },
   },
   {
     name: 'does not count against the quota',
     destination: (destination) => {
-      destination.limiter.tryTake = () => 0;
+      destination.limiter.take = () => ({ kind: 'granted', grant: { atMs: 0, stamp: undefined } });
       return destination;
     },
   },

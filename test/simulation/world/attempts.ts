@@ -11,7 +11,7 @@ export interface Attempt {
   readonly key: string | undefined;
   readonly process: Process;
   readonly upstream: string;
-  /** The assignment under which the process read the call: its memory of the call lasts no longer. */
+  /** The reading of the record: a process's memory of the call lasts no longer. */
   readonly visit: string;
   readonly large: boolean;
   /** The process heard that it had no effect. */
@@ -23,15 +23,20 @@ export interface Attempt {
 export interface Request {
   readonly id: string;
   readonly key: string | undefined;
-  /** Partition and offset of its record. */
-  readonly place: string;
+  /** Which reading of its record it belongs to. */
+  readonly visit: string;
 }
 
-/** Starts of one bucket by one process. */
+/** Starts of one bucket. */
 interface Bucket {
   readonly startsMs: number[];
   coolUntilMs: number;
+  /** When somebody was told of that. */
+  heardMs: number;
 }
+
+/** A refusal reaches the log and holds everybody within this, grants in hand included. */
+const newsMs = 60;
 
 /** Watches every attempt: no repeat of an unknown outcome, order per key, quota, concurrency. */
 export class Attempts {
@@ -39,9 +44,13 @@ export class Attempts {
   readonly #of = new Map<string, Attempt[]>();
   readonly #plans = new Map<string, CallPlan>();
   readonly #buckets = new Map<string, Bucket>();
+  // Of all processes together.
+  readonly #fleet = new Map<string, Bucket>();
   readonly #inFlight = new Map<string, number>();
   readonly #furthest = new Map<string, number>();
   count = 0;
+  /** Records read by processes so far. */
+  visits = 0;
 
   constructor(world: World) {
     this.#world = world;
@@ -61,12 +70,11 @@ export class Attempts {
     return this.#of.get(id) ?? [];
   }
 
-  start(process: Process, upstream: string, { id, key, place }: Request): Attempt {
+  start(process: Process, upstream: string, { id, key, visit }: Request): Attempt {
     const { audit } = this.#world;
     this.count++;
     const before = this.#of.get(id) ?? [];
     this.#of.set(id, before);
-    const visit = audit.visitOf(process, place);
     const large = audit.callOf(id)?.large === true;
     const attempt = {
       id,
@@ -98,8 +106,14 @@ export class Attempts {
     const resetMs = Number(exchange.headers['x-ogw-ratelimit-reset']) * 1_000;
     const key = this.#plans.get(attempt.id)?.limits[0]?.key;
     if (key === undefined) return;
-    const bucket = this.#bucket(attempt.process, key);
-    bucket.coolUntilMs = Math.max(bucket.coolUntilMs, this.#world.clock.now() + resetMs);
+    const nowMs = this.#world.clock.now();
+    const bucket = bucketOf(this.#buckets, `${attempt.process.name} ${key}`);
+    bucket.coolUntilMs = Math.max(bucket.coolUntilMs, nowMs + resetMs);
+    const all = bucketOf(this.#fleet, key);
+    // A refusal that comes while the bucket rests for longer tells the others nothing new.
+    if (nowMs + resetMs <= all.coolUntilMs) return;
+    all.heardMs = nowMs;
+    all.coolUntilMs = nowMs + resetMs;
   }
 
   /** It is over for the process, or the process has lost interest. */
@@ -129,18 +143,23 @@ export class Attempts {
 
   #checkQuota({ id, process }: Attempt, plan: CallPlan): void {
     const nowMs = this.#world.clock.now();
+    const { audit, quota } = this.#world;
     for (const { key, windows } of plan.limits) {
-      const bucket = this.#bucket(process, key);
-      if (bucket.coolUntilMs > nowMs)
-        this.#world.audit.fail(
-          'G4',
-          `${id} starts ${Math.ceil(bucket.coolUntilMs - nowMs)} ms before the reset of ${key}`,
-        );
-      bucket.startsMs.push(nowMs);
+      const own = bucketOf(this.#buckets, `${process.name} ${key}`);
+      const all = bucketOf(this.#fleet, key);
+      if (own.coolUntilMs > nowMs)
+        audit.fail('G4', `${id} starts ${Math.ceil(own.coolUntilMs - nowMs)} ms before the reset of ${key}`);
+      // Who has no windows to keep asks the log nothing, and hears nothing.
+      if (windows.length > 0 && !quota.troubled && all.coolUntilMs > nowMs && nowMs - all.heardMs > newsMs)
+        audit.fail('G4', `${id} starts before the reset of ${key}, which another process was told of`);
+      own.startsMs.push(nowMs);
+      all.startsMs.push(nowMs);
       for (const { limit, windowMs } of windows) {
-        const earlier = bucket.startsMs.at(-1 - limit);
-        if (earlier !== undefined && nowMs - earlier < windowMs)
-          this.#world.audit.fail('G4', `${id} is start ${limit + 1} of ${key} within ${windowMs} ms`);
+        if (within(own, limit, windowMs, nowMs))
+          audit.fail('G4', `${id} is start ${limit + 1} of ${key} by ${process.name} within ${windowMs} ms`);
+        // While the log was away, or after it forgot, each process goes by its share, and shares are not exact.
+        if (!quota.troubled && within(all, limit, windowMs, nowMs))
+          audit.fail('G4', `${id} is start ${limit + 1} of ${key} by all within ${windowMs} ms`);
       }
     }
   }
@@ -157,11 +176,16 @@ export class Attempts {
     for (const who of [process.name, `${process.name}/${upstream}`])
       this.#inFlight.set(who, (this.#inFlight.get(who) ?? 0) + by);
   }
+}
 
-  #bucket(process: Process, key: string): Bucket {
-    const name = `${process.name} ${key}`;
-    let bucket = this.#buckets.get(name);
-    if (bucket === undefined) this.#buckets.set(name, (bucket = { startsMs: [], coolUntilMs: 0 }));
-    return bucket;
-  }
+function bucketOf(buckets: Map<string, Bucket>, name: string): Bucket {
+  let bucket = buckets.get(name);
+  if (bucket === undefined) buckets.set(name, (bucket = { startsMs: [], coolUntilMs: 0, heardMs: 0 }));
+  return bucket;
+}
+
+/** Whether the last start is one too many for a window that ends with it. */
+function within({ startsMs }: Bucket, limit: number, windowMs: number, nowMs: number): boolean {
+  const earlier = startsMs.at(-1 - limit);
+  return earlier !== undefined && nowMs - earlier < windowMs;
 }

@@ -1,3 +1,4 @@
+import { MemoryQuotaLog } from '../../../src/adapters/embedded/quota-log.ts';
 import { BreakerRegistry } from '../../../src/operators/breaker/breaker-registry.ts';
 import type { Breaker, Permit } from '../../../src/operators/breaker/breaker.ts';
 import { breakerDefaults } from '../../../src/operators/breaker/options.ts';
@@ -13,8 +14,9 @@ import { seededRandom } from '../../support/virtual-time.ts';
 import { Claims } from './claims.ts';
 import type { Member } from './member.ts';
 import type { Process } from './process.ts';
+import { QuotaClient } from './quota.ts';
 import { Sink } from './sink.ts';
-import { keyMemoryMs, UpstreamClient } from './upstream.ts';
+import { keyMemoryMs, UpstreamClient, visitHeader } from './upstream.ts';
 import type { World } from './world.ts';
 
 export const attemptMs = 5_000;
@@ -48,12 +50,16 @@ export function buildHouse(
   const { sizes } = world.plan;
   const random = seededRandom(Math.floor(process.draw(0, 2 ** 31, 'house')));
   const slots = new Slots(sizes.processSlots);
+  // One worker alone counts by itself, as in embedded mode.
+  const quota = sizes.replicas === 1 ? new MemoryQuotaLog(process) : new QuotaClient(process);
+  const { concurrency } = sizes;
   const watched: WatchedBreakers[] = [];
   const destinationOf = (name: 'feishu' | 'news'): Destination => {
     const limits = sizes.perSecond === 0 ? [] : [{ limit: sizes.perSecond, windowMs: 1_000 }];
     const upstream = new UpstreamClient(process, name);
-    const parts = { clock: process, random, slots, upstream, tokens };
-    const real = benchDestination(name, { concurrency: sizes.concurrency, attemptMs, limits, breaker: 'off' }, parts);
+    const parts = { clock: process, timers: process, random, slots, upstream, tokens, quota };
+    const key = sizes.newsKey ? { idempotencyKey: { header: 'idempotency-key', windowMs: keyMemoryMs } } : {};
+    const real = benchDestination(name, { concurrency, attemptMs, limits, breaker: 'off', ...key }, parts);
     const breakers = new WatchedBreakers({ optionsOf: () => breakerDefaults, random, max: 8 });
     watched.push(breakers);
     const destination = { ...real, breakers, profile: watching(real.profile, world) };
@@ -115,7 +121,12 @@ function watching(real: Profile, world: World): Profile {
       if ('reason' in plan) return plan;
       const repeat: CallPlan['repeat'] =
         plan.repeat.kind === 'keyed' ? { kind: 'keyed', windowMs: keyMemoryMs * 0.8 } : plan.repeat;
-      const shortened = plannedAnew(plan, repeat, () => plan.request);
+      // Planned once per record that a process has read: what it knows of the call, it knows as long as that lasts.
+      const visit = String(++world.audit.attempts.visits);
+      const shortened = plannedAnew(plan, repeat, () => {
+        const { request } = plan;
+        return { ...request, headers: { ...request.headers, [visitHeader]: visit } };
+      });
       world.audit.attempts.planned(id, shortened);
       return shortened;
     },

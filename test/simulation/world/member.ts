@@ -37,11 +37,6 @@ export class Member implements RecordSource {
     return clusterId;
   }
 
-  /** The epoch under which a partition is held, or -1. */
-  epochOf(partition: number): number {
-    return this.#readings.get(partition)?.assigned.epoch ?? -1;
-  }
-
   takeIn(ms: number, assigned: AssignedPartition): void {
     this.process.deliverFromBroker(ms, () => {
       if (this.#lostAlready.has(assigned)) return;

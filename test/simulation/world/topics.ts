@@ -46,9 +46,7 @@ export class Topics {
     // A transaction marker, or a record that compaction took.
     if (chance(plan.seed, 'hole', index) < plan.sizes.holes) offset++;
     const timestampMs = epochMs + Math.floor(clock.now());
-    // Travels with the request, so that the audit knows which of two records with one id an attempt is for.
-    const headers = [['traceparent', Buffer.from(`${partition}/${offset}`)] as const];
-    const record: InRecord = { topic: 'calls', partition, offset, timestampMs, key, value: valueOf(call), headers };
+    const record: InRecord = { topic: 'calls', partition, offset, timestampMs, key, value: valueOf(call), headers: [] };
     this.#calls[partition]?.set(offset, record);
     this.#ends[partition] = offset + 1;
     this.#world.note('producer', `writes ${call.kind} ${call.id} to ${partition} at`, offset);

@@ -11,6 +11,9 @@ import type { World } from './world.ts';
 /** How long the upstream knows a key. The house reckons with four fifths of it. */
 export const keyMemoryMs = 60_000;
 
+/** Names the reading of a record that an attempt belongs to. */
+export const visitHeader = 'x-visit';
+
 // Attempts time out after 5 s: this long a request may be on its way all the same.
 const longestTravelMs = 11_000;
 
@@ -136,6 +139,6 @@ function readRequest({ headers, body }: UpstreamRequest): Request {
   return {
     id: headers['x-request-id'] ?? '',
     key: headers['idempotency-key'] ?? inBody,
-    place: headers['traceparent'] ?? '',
+    visit: headers[visitHeader] ?? '',
   };
 }

@@ -6,6 +6,7 @@ import { ClaimServer } from './claim-server.ts';
 import { Clockwork } from './clockwork.ts';
 import { Group } from './group.ts';
 import type { Process } from './process.ts';
+import { QuotaServer } from './quota.ts';
 import { Replica } from './replica.ts';
 import { Topics } from './topics.ts';
 import { Trace } from './trace.ts';
@@ -23,6 +24,7 @@ export class World {
   readonly topics: Topics;
   readonly group: Group;
   readonly claims: ClaimServer;
+  readonly quota: QuotaServer;
   readonly upstream: UpstreamServer;
   readonly audit: Audit;
   /** The present life of each replica. */
@@ -39,6 +41,7 @@ export class World {
     this.topics = new Topics(this);
     this.group = new Group(this);
     this.claims = new ClaimServer(this);
+    this.quota = new QuotaServer(this);
     this.upstream = new UpstreamServer(this);
     this.audit = new Audit(this);
   }
@@ -66,12 +69,6 @@ export class World {
   /** Newest token version of a process that the upstream takes no more. */
   revokedUpTo(process: Process): number {
     return this.#revoked.get(process.name) ?? 0;
-  }
-
-  /** The epoch under which a process holds a partition, as far as it knows. */
-  epochOf(process: Process, partition: number): number {
-    const replica = this.replicas[process.replica];
-    return replica?.process === process ? replica.member.epochOf(partition) : -1;
   }
 
   #boot(index: number): void {
@@ -122,7 +119,10 @@ export class World {
         told(() => this.claims.loseLastSecond());
         break;
       case 'claims-empty':
-        told(() => this.claims.loseAll());
+        told(() => {
+          this.claims.loseAll();
+          this.quota.loseAll();
+        });
         break;
       case 'claims-clock':
         told(() => this.claims.jump(fault.byMs));

@@ -105,6 +105,20 @@ describe('SharedLimiter', () => {
     expect(start(other, [chat(1)], time.now()).taken.kind).toBe('ask');
   });
 
+  it('gives back what was granted while a refusal was heard here', () => {
+    const { log, limiter, time } = bench();
+    const one = start(limiter, [tier], 0);
+    const both = start(limiter, [api, chat(1)], 0);
+    time.advance(0.6);
+    limiter.refused(tier, 5_000, 0.6);
+    limiter.refused(chat(1), 7_000, 0.6);
+    time.advance(0.4);
+    expect(one.taken).toEqual({ kind: 'wait', untilMs: 5_000.6, key: 'tier' });
+    expect(both.taken).toEqual({ kind: 'wait', untilMs: 7_000.6, key: 'chat/1' });
+    expect(limiter.snapshot(1).grants).toBe(0);
+    expect(log.book.take([tier], 50, 6_000).granted).toBe(50);
+  });
+
   it('does not use what came much later than usual: it may be too old', () => {
     const { log, limiter, time } = bench();
     const first = start(limiter, [api], 0);
