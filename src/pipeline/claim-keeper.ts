@@ -17,17 +17,34 @@ export interface LeaseOptions {
 /** Defaults: 30 s, renewed each 10 s. */
 export const leaseDefaults: LeaseOptions = { leaseMs: 30_000, renewEveryMs: 10_000, marginMs: 2_000 };
 
+/** How long the store remembers a claim from its last change, milliseconds: calls with a platform key, and without. */
+export interface ClaimLife {
+  readonly keyed: number;
+  readonly unkeyed: number;
+}
+
+/** Defaults: a day, and a week. */
+export const claimLifeDefaults: ClaimLife = { keyed: 86_400_000, unkeyed: 7 * 86_400_000 };
+
 /** Keeps the claims of this process alive while their calls are in lanes or under way. */
 export class ClaimKeeper {
   readonly #open = new Map<Job, HeldClaim>();
   readonly #claims: ClaimStore;
   readonly #clock: Clock;
   readonly #options: LeaseOptions;
+  readonly #ttlMs: ClaimLife;
 
-  constructor(claims: ClaimStore, clock: Clock, options: LeaseOptions = leaseDefaults) {
+  /** @param ttlMs how long a claim that was given back is remembered */
+  constructor(
+    claims: ClaimStore,
+    clock: Clock,
+    options: LeaseOptions = leaseDefaults,
+    ttlMs: ClaimLife = claimLifeDefaults,
+  ) {
     this.#claims = claims;
     this.#clock = clock;
     this.#options = options;
+    this.#ttlMs = ttlMs;
   }
 
   /** How often leases are to be prolonged. */
@@ -67,17 +84,22 @@ export class ClaimKeeper {
 
   /** Prolongs every open claim. A claim that the store no longer knows as ours is marked lost. Emits once. */
   renew(): Observable<void> {
-    const byLease = new Map<number, Job[]>();
+    // Those that may go on without the store by themselves: they must not wait for the others' answer.
+    const groups = new Map<string, Job[]>();
     for (const job of this.#open.keys()) {
-      const leaseMs = this.leaseMsFor(job);
-      byLease.set(leaseMs, [...(byLease.get(leaseMs) ?? []), job]);
+      const group = `${this.leaseMsFor(job)} ${job.plan.repeat.kind === 'never'}`;
+      const jobs = groups.get(group);
+      if (jobs === undefined) groups.set(group, [job]);
+      else jobs.push(job);
     }
-    if (byLease.size === 0) return of(undefined);
-    return forkJoin([...byLease].map(([leaseMs, jobs]) => this.#extend(jobs, leaseMs))).pipe(map(() => undefined));
+    if (groups.size === 0) return of(undefined);
+    return forkJoin([...groups.values()].map((jobs) => this.#extend(jobs))).pipe(map(() => undefined));
   }
 
-  #extend(jobs: readonly Job[], leaseMs: number): Observable<void> {
+  /** @param jobs with one lease for all */
+  #extend(jobs: readonly Job[]): Observable<void> {
     const askedMs = this.#clock.now();
+    const leaseMs = Math.max(0, ...jobs.slice(0, 1).map((job) => this.leaseMsFor(job)));
     const held = jobs.flatMap((job) => (job.claim === undefined ? [] : [{ job, claim: job.claim }]));
     const claims: Claim[] = held.map(({ job, claim }) => ({ id: job.id, fence: claim.fence }));
     return this.#claims.extend(claims, leaseMs).pipe(
@@ -113,7 +135,7 @@ export class ClaimKeeper {
           state: 'FAILED',
           result: '',
           delayMs: 0,
-          ttlMs: 86_400_000,
+          ttlMs: job.plan.repeat.kind === 'never' ? this.#ttlMs.unkeyed : this.#ttlMs.keyed,
         });
       }),
     ).pipe(map(() => undefined));

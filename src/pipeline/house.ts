@@ -13,7 +13,7 @@ import type { Random } from '../ports/random.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 import type { AssignedPartition, RecordSource } from '../ports/record-source.ts';
 
-import { ClaimKeeper, leaseDefaults, type LeaseOptions } from './claim-keeper.ts';
+import { ClaimKeeper, type ClaimLife, claimLifeDefaults, leaseDefaults, type LeaseOptions } from './claim-keeper.ts';
 import type { Destination } from './destination.ts';
 import { Instruments } from './instruments.ts';
 import type { Decoded } from './job.ts';
@@ -44,7 +44,7 @@ export interface HouseOptions {
   readonly commitEveryMs: number;
   readonly commitEveryRecords: number;
   readonly leases: LeaseOptions;
-  readonly claimTtlMs: { readonly keyed: number; readonly unkeyed: number };
+  readonly claimTtlMs: ClaimLife;
 }
 
 /** Defaults of the pipeline. */
@@ -58,7 +58,7 @@ export const houseDefaults: HouseOptions = {
   commitEveryMs: 500,
   commitEveryRecords: 1_000,
   leases: leaseDefaults,
-  claimTtlMs: { keyed: 86_400_000, unkeyed: 7 * 86_400_000 },
+  claimTtlMs: claimLifeDefaults,
 };
 
 /** What comes from outside: ports and the upstreams. */
@@ -122,7 +122,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     // It was under way when its partition went: its lane is gone, so nobody here will come back to its claim.
     if (!partitions.holds(partition)) abandoned$.next(partition);
   });
-  const keeper = new ClaimKeeper(claims, clock, options.leases);
+  const keeper = new ClaimKeeper(claims, clock, options.leases, options.claimTtlMs);
   const instruments = new Instruments(parts.metrics, {
     rings,
     lanes,

@@ -9,6 +9,11 @@ export interface ClaimRequest {
   readonly ttlMs: number;
   /** Mark as sent in the same step: for calls that may be repeated, where the mark only starts their key's window. */
   readonly sent: boolean;
+  /**
+   * For so long the call may go on while the store is away, because a repeat is harmless or its platform surely still
+   * knows its key; absent or 0: it waits for the store.
+   */
+  readonly withoutStoreMs?: number;
 }
 
 /** The right to act on a call until the lease ends. Fences of one id strictly increase. */

@@ -17,6 +17,7 @@ export function statusOf(house: House) {
     })),
     lanes: house.lanes.stats(),
     claims: house.keeper.size,
+    claimStore: { ready: house.claims.ready() },
     upstreams: [...house.destinations.values()].map((destination) => ({
       name: destination.name,
       inFlight: destination.slots.inUse,

@@ -8,6 +8,7 @@ import { createKafkaSink } from '../adapters/kafka/sink.ts';
 import { createKafkaSource } from '../adapters/kafka/source.ts';
 import { kafkaTail } from '../adapters/kafka/tail.ts';
 import { RedisClaimStore } from '../adapters/redis/claim-store.ts';
+import { ClaimsThroughOutage } from '../adapters/redis/claims-through-outage.ts';
 import { RedisConnection } from '../adapters/redis/client.ts';
 import { RedisQuotaLog } from '../adapters/redis/quota-log.ts';
 import type { Config } from '../config/config.ts';
@@ -91,7 +92,8 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     url: config.redis.url,
     cluster: config.redis.cluster,
   });
-  const claims = new RedisClaimStore(redis, parts.log, { keyPrefix: config.redis.keyPrefix });
+  const inRedis = new RedisClaimStore(redis, parts.log, { keyPrefix: config.redis.keyPrefix });
+  const claims = new ClaimsThroughOutage(inRedis, parts);
   const quota = new RedisQuotaLog(redis, parts.timers, parts.log, { keyPrefix: config.redis.keyPrefix });
   const eventClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${config.redis.keyPrefix}event:` });
   const sink = createKafkaSink(shared);
@@ -118,13 +120,14 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
         sources.every((source) => source.ready()),
         'no partitions assigned, or nothing fetched lately',
       ),
-      check('redis', claims.ready(), 'Redis does not answer'),
+      check('redis', claims.ready(), 'Redis does not answer: calls whose platform knows a key go on, the others wait'),
     ],
     tail: (topic, last) => kafkaTail(topic, { ...shared, last, follow: false }),
     close: async () => {
       await Promise.all(sources.map((source) => source.close()));
       await sink.close();
       claims.close();
+      inRedis.close();
       await quota.close();
       eventClaims.close();
       await redis.close();

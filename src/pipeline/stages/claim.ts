@@ -57,8 +57,19 @@ function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Cl
     // In the same step, so that no call costs a second trip before its bytes leave: a call that must not be repeated
     // gives the claim back when it has to wait after all, and one that may only starts its key's window a little early.
     sent: true,
+    withoutStoreMs: withoutStoreMs(job, clock.wall()),
   });
   return andThen(reply$, (reply) => afterReply(job, turn, reply, askedMs + leaseMs, context));
+}
+
+/**
+ * For how long a call is safe without a claim: always, if it may be repeated anyway; else while its record is younger than
+ * the window of its key, because whoever sent it before did so after that.
+ */
+function withoutStoreMs({ plan: { repeat }, received: { record } }: Job, wallMs: number): number {
+  if (repeat.kind !== 'keyed') return repeat.kind === 'always' ? Infinity : 0;
+  if (repeat.perToken === true) return 0;
+  return Math.max(0, repeat.windowMs - Math.max(0, wallMs - record.timestampMs));
 }
 
 /** What a reply means; `undefined` when the call returned to its lane. */

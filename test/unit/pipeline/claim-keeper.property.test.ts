@@ -40,7 +40,8 @@ const staysInLease = (make: Make) =>
     for (const one of steps) {
       switch (one.do) {
         case 'keep': {
-          const job = { id: `${one.id}`, destination: { attemptMs: 10_000 }, claim: undefined } as unknown as Job;
+          const plan = { repeat: { kind: 'keyed', windowMs: 1 } };
+          const job = { id: `${one.id}`, destination: { attemptMs: 10_000 }, plan, claim: undefined } as unknown as Job;
           // The one before has ended.
           const before = jobs.get(job.id);
           if (before !== undefined) keeper.forget(before);

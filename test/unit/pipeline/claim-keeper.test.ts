@@ -10,7 +10,15 @@ const partition = { topic: 'calls', partition: 0, epoch: 1 };
 
 /** The part of a job that a keeper looks at. */
 function job(id: string, more: Partial<Job> = {}): Job {
-  const base = { id, destination: { attemptMs: 10_000 }, received: { partition }, claim: undefined, underWay: false };
+  const plan = { repeat: { kind: 'keyed', windowMs: 1 } };
+  const base = {
+    id,
+    destination: { attemptMs: 10_000 },
+    plan,
+    received: { partition },
+    claim: undefined,
+    underWay: false,
+  };
   return { ...base, ...more } as unknown as Job;
 }
 
@@ -94,6 +102,25 @@ describe('ClaimKeeper', () => {
     expect(finished).toMatchObject([{ claim: { id: 'waiting', fence: 1 }, state: 'FAILED', delayMs: 0 }]);
     expect([waiting.claim, busy.claim?.fence, unknown.claim]).toEqual([undefined, 1, undefined]);
     expect(keeper.size).toBe(1);
+  });
+
+  it('lets what was given back be forgotten after the life of its kind, a day or a week unless told', () => {
+    const { keeper, keep, finished } = world();
+    keep(job('keyed'));
+    keep(job('unkeyed', { plan: { repeat: { kind: 'never' } } as Job['plan'] }));
+    keeper.giveBack().subscribe(done);
+    expect(finished.map(({ claim, ttlMs }) => [claim.id, ttlMs])).toEqual([
+      ['keyed', 86_400_000],
+      ['unkeyed', 604_800_000],
+    ]);
+  });
+
+  it('prolongs those that may be repeated and those that may not apart: only the first can do without the store', () => {
+    const { keeper, keep, extended } = world();
+    keep(job('keyed'));
+    keep(job('unkeyed', { plan: { repeat: { kind: 'never' } } as Job['plan'] }));
+    keeper.renew().subscribe(done);
+    expect(extended.map(([claims]) => claims.map(({ id }) => id))).toEqual([['keyed'], ['unkeyed']]);
   });
 
   it('gives back only the claims of the partition that was lost', () => {

@@ -53,12 +53,11 @@ describe('a worker that is stopped', () => {
 
   it('gives the claims of waiting calls back, so that the next worker takes them at once', async () => {
     const bench = new PipelineBench();
-    bench.upstream().script = ({ nth }) =>
-      nth === 1 ? { status: 429, headers: { 'x-ogw-ratelimit-reset': '30' } } : {};
+    bench.upstream().script = ({ nth }) => (nth === 1 ? { fail: { how: 'refused', sent: false } } : {});
     const { worker, source } = started(bench);
     bench.group.give(0, source);
-    bench.call(react('a'));
-    bench.run(1_000);
+    bench.call(send('a'));
+    bench.run(15);
     const stopping = worker.stop();
     await bench.time.advanceAsync(0);
     expect(await stopping).toBe('drained');
