@@ -27,6 +27,10 @@ export interface SettleContext {
   readonly ttlMs: { readonly keyed: number; readonly unkeyed: number };
 }
 
+// Kept for a day or a week per call, so a large answer is kept without its body: a duplicate, and a redelivery after a crash
+// in the moment before the result was written, get the rest of it.
+const mostStoredChars = 256 * 1024;
+
 // A topic that takes not even the bare record is misconfigured: its owner is told, the record is held, nothing is lost.
 const misfitLookMs = 30_000;
 
@@ -77,7 +81,8 @@ function finish(
   return claims.finish({
     claim: { id: job.id, fence },
     state: ending.kind === 'result' ? 'PROCESSED' : 'DEAD',
-    result: json,
+    result:
+      ending.kind === 'result' && json.length > mostStoredChars ? JSON.stringify(withoutBody(ending.result)) : json,
     delayMs: 0,
     ttlMs: job.plan.repeat.kind === 'never' ? ttlMs.unkeyed : ttlMs.keyed,
   });
