@@ -1,9 +1,12 @@
 // npm run bench -- SCENARIO [--json]: throughput (real Kafka and Redis, against a control), operators (cost per stage),
-// surge (a load that a blocking gateway cannot carry; embedded).
+// surge (a load that a blocking gateway cannot carry; embedded), kill (kill -9 in the middle, against a control), claims
+// (pairs of claim and finish on one Redis).
 import { parseArgs } from 'node:util';
 
 import { type Report, printReport } from '../../src/runtime/report.ts';
 
+import { claimsReport } from './claims.ts';
+import { killReport } from './kill/kill.ts';
 import { operatorsReport } from './operators.ts';
 import { surgeReport } from './surge/surge.ts';
 import { throughputReport } from './throughput/throughput.ts';
@@ -20,6 +23,8 @@ const scenarios: Readonly<Record<string, (options: BenchOptions) => Promise<Repo
   throughput: throughputReport,
   operators: operatorsReport,
   surge: surgeReport,
+  kill: killReport,
+  claims: claimsReport,
 };
 
 const { values, positionals } = parseArgs({

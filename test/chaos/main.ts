@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { printReport, type Report } from '../../src/runtime/report.ts';
 
 import type { Scenario } from './scenario.ts';
+import { churn } from './scenarios/churn.ts';
 import { cutNetwork } from './scenarios/cut-network.ts';
 import { drainWorker } from './scenarios/drain-worker.ts';
 import { faultsAtUpstream } from './scenarios/faults.ts';
@@ -27,6 +28,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   reset: resetUpstream,
   slow: slowStores,
   cut: cutNetwork,
+  churn,
   several: severalFaults,
   faults: faultsAtUpstream,
 };

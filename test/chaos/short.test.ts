@@ -33,7 +33,7 @@ describeWithServices('workers as processes of their own', (brokers, redisUrl) =>
   };
 
   it(
-    'G1 G2 G3: a worker killed twice in mid-run loses nothing, doubles nothing and keeps the order of each key',
+    'G1, G2, G3, P9: a worker killed twice in mid-run loses nothing, doubles nothing and keeps the order of each key',
     async () => {
       expectPass(await killWorker(settings));
     },
@@ -41,7 +41,7 @@ describeWithServices('workers as processes of their own', (brokers, redisUrl) =>
   );
 
   it(
-    'G1 G2 G3: a worker that drains in mid-flight ends with 0, and the other one takes over at once',
+    'G1, G2, G3, P5: a worker that drains in mid-flight ends with 0, and the other one takes over at once',
     async () => {
       expectPass(await drainWorker(settings));
     },
@@ -49,7 +49,7 @@ describeWithServices('workers as processes of their own', (brokers, redisUrl) =>
   );
 
   it(
-    'G6 G7: behind a hanging upstream records wait in bounded memory, and calls flow again by themselves',
+    'G6, G7: behind a hanging upstream records wait in bounded memory, and calls flow again by themselves',
     async () => {
       expectPass(await hangUpstream(settings));
     },

@@ -17,7 +17,7 @@ export function claimStoreSuite(
   open: () => Promise<ClaimStoreBench>,
   { histories }: ClaimStoreSuiteOptions,
 ): void {
-  describe(`claim store: ${name}`, () => {
+  describe(`S000-72: claim store: ${name}`, () => {
     let bench: ClaimStoreBench;
     const claim = (more: Partial<ClaimRequest> = {}): Promise<ClaimReply> => only(bench.store.claim(request(more)));
     const finish = (fence: number, more: Partial<Finish> = {}): Promise<boolean> =>

@@ -93,7 +93,7 @@ export function recordSinkSuite(name: string, open: () => Promise<SinkHarness>):
       expect(new Set(partitions)).toEqual(new Set([0, 1, 2, 3]));
     });
 
-    it('refuses a record that is too large for its topic, alone: those appended with it are written in order', async () => {
+    it('K15: refuses a record that is too large for its topic, alone: those appended with it are written in order', async () => {
       const topic = await harness.topic(1, 20_000);
       const values = Array.from({ length: 50 }, (_, index) => String(index));
       const records = values.map((value, index) =>

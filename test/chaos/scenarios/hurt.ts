@@ -7,12 +7,14 @@ import { until } from '../world/until.ts';
 import { judge, untilAllCommitted, type Verdict } from '../world/verdict.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 
-/** A scenario of the usual form: two workers at a backlog, and faults one after the other. */
+/** A scenario of the usual form: some workers at a backlog, and faults one after the other. */
 interface Plan {
   readonly name: string;
   /** What goes wrong, one after the other. */
   readonly faults: readonly Fault[];
   readonly world?: Partial<WorldOptions>;
+  /** Default 2. */
+  readonly workers?: number;
   /** The fault touches services, so they must be the run's own. */
   readonly own?: boolean;
   /** With few keys those of a worker that went are soon at the head of the line at the next one. */
@@ -34,18 +36,20 @@ export function hurting(plan: Plan): Scenario {
     const given = plan.own === true ? {} : services;
     // However few or many the calls, each fault must meet work under way.
     const seconds = 10 + plan.faults.reduce((total, { holdMs }) => total + holdMs / 1_000 + secondsToRecover, 0);
-    const perSecond = Math.ceil(count / 2 / seconds);
+    const perSecond = Math.ceil(count / seconds);
     return World.around({ services: given, perSecond, latencyMs: 50, ...plan.world }, async (world) => {
+      await world.worker(plan.world?.proxied === true ? 'far' : 'near');
+      for (let more = 1; more < (plan.workers ?? 2); more++) await world.worker();
+      // First they share the partitions: calls whose partition is moving just now would suffer two faults at once.
+      await untilShared(world);
       await world.produce(calls, tell);
       const startedMs = Date.now();
-      await world.worker(plan.world?.proxied === true ? 'far' : 'near');
-      await world.worker();
       const played: Played[] = [];
       let inMidRun = 0;
       let effects = 0;
       for (const fault of plan.faults) {
         await untilShared(world);
-        const enough = effects + count / 20;
+        const enough = Math.min(count, effects + count / 20);
         await until('some more are done', async () => (effects = await world.sandbox.effects()) >= enough, {
           progress: () => effects,
           everyMs: 20,
@@ -65,7 +69,7 @@ export function hurting(plan: Plan): Scenario {
   };
 }
 
-/** Waits until both workers have partitions: a fault at one of them must hurt. */
+/** Waits until all workers have partitions: a fault at one of them must hurt. */
 async function untilShared(world: World): Promise<void> {
   await until('the workers share the partitions', async () => {
     const held = await Promise.all(world.running.map((one) => one.metric('larkspur_kafka_assigned_partitions')));

@@ -5,7 +5,7 @@ import * as faults from '../world/faults.ts';
 import { type Played, play, playedFigures, recovery } from '../world/play.ts';
 import { until } from '../world/until.ts';
 import { judge, untilAllCommitted } from '../world/verdict.ts';
-import { bucketConcurrency, World } from '../world/world.ts';
+import { usualInFlight, World } from '../world/world.ts';
 
 const killsAt = [0.2, 0.5];
 
@@ -39,7 +39,7 @@ export const killWorker: Scenario = async ({ calls: count, keys, services, tell 
     const own = [
       atLeast('killsInMidRun', killsInMidRun, killsAt.length),
       // Only what was in flight is sent again, under its key.
-      atMost('sentAgain', figures.sentAgain, killsAt.length * bucketConcurrency),
+      atMost('sentAgain', figures.sentAgain, killsAt.length * usualInFlight),
     ];
     return reportOf('kill', [...bars, ...own, ...recovery(played)], {
       ...figures,

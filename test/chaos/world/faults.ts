@@ -21,6 +21,13 @@ export const killWorker = (place: number): Fault => ({
   end: (world) => world.replaceSoon(place),
 });
 
+/** The worker in that place is stopped in order, and another one starts there. */
+export const drainWorker = (place: number): Fault => ({
+  ...killWorker(place),
+  name: 'worker drained',
+  begin: ({ workers }) => workers[place]?.drain(),
+});
+
 /** The worker in that place stands still, and then goes on as if nothing had been. */
 export const freezeWorker = (place: number, holdMs: number): Fault => ({
   name: 'worker frozen',

@@ -44,6 +44,11 @@ export class Group {
     return (await this.positions()).map(({ offset }) => offset);
   }
 
+  /** Records per partition that commits count as done. */
+  async done(): Promise<number[]> {
+    return (await this.positions()).map(({ offset, doneAbove }) => offset + doneAbove.length);
+  }
+
   /** Records that no commit covers, per partition. */
   async lag(): Promise<number[]> {
     const [committed, ends] = await Promise.all([this.committed(), this.#admin.fetchTopicOffsets(this.#topic)]);

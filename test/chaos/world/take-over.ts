@@ -1,7 +1,7 @@
 import { until } from './until.ts';
 import type { World } from './world.ts';
 
-/** Milliseconds until every partition that is behind has been committed further, beginning now. */
+/** Milliseconds until more of every partition that is behind has been committed as done, beginning now. */
 export async function takeOverMs(world: World): Promise<number> {
   const startedMs = Date.now();
   let before: number[] | undefined;
@@ -10,7 +10,7 @@ export async function takeOverMs(world: World): Promise<number> {
     'every partition moves again',
     async () => {
       try {
-        const now = await world.group.committed();
+        const now = await world.group.done();
         if (before === undefined) {
           const lag = await world.group.lag();
           waiting = new Set(lag.flatMap((left, partition) => (left > 0 ? [partition] : [])));

@@ -18,8 +18,8 @@ export interface GivenServices {
   readonly redisUrl?: string | undefined;
 }
 
-/** Calls of one upstream that a worker has in flight at most. */
-export const bucketConcurrency = 128;
+/** Calls of one upstream that a worker has in flight at most, unless another number is asked for. */
+export const usualInFlight = 128;
 
 /** What a scenario asks of its surroundings. */
 export interface WorldOptions {
@@ -33,7 +33,7 @@ export interface WorldOptions {
   readonly attemptMs?: number;
   /** After so long the group misses a silent worker. Default 6,000, the least that may be set. */
   readonly sessionTimeoutMs?: number;
-  /** Calls in flight at once in each worker. */
+  /** Calls of one upstream in flight at once in each worker. Default {@link usualInFlight}. */
   readonly inFlight?: number;
   /** Further arguments of redis-server. */
   readonly redisArgs?: readonly string[];
@@ -71,7 +71,8 @@ export class World {
   /** What a contestant that is not ours is told. */
   readonly addresses: Addresses;
   readonly #config: string;
-  readonly #folder: string;
+  /** For logs of the run; removed at its end. */
+  readonly folder: string;
   readonly #where: Where[] = [];
   readonly #gone: WorkerProcess[] = [];
   readonly #starting: Promise<void>[] = [];
@@ -96,7 +97,7 @@ export class World {
     this.broker = parts.broker;
     this.redis = parts.redis;
     this.#config = parts.config;
-    this.#folder = parts.folder;
+    this.folder = parts.folder;
   }
 
   /** Brings it all up, runs `work` in it, takes it all down. */
@@ -191,7 +192,7 @@ export class World {
 
   #start(where: Where): Promise<WorkerProcess> {
     const config = where === 'near' ? this.#config : farConfig(this.#config);
-    return WorkerProcess.start(config, join(this.#folder, `worker-${this.#started++}.log`));
+    return WorkerProcess.start(config, join(this.folder, `worker-${this.#started++}.log`));
   }
 
   async #removeTopics(): Promise<void> {
@@ -224,8 +225,8 @@ function addressesOf({ kafka, redis, upstream }: Links): Addresses {
 
 /** `feishu` is the upstream of calls with a key of the platform, `plain` that of calls without. */
 function configText({ brokers, redisUrl, upstreamUrl }: Addresses, prefix: string, options: WorldOptions): string {
-  const { perSecond, attemptMs = 2_000, sessionTimeoutMs = 6_000, inFlight = 256 } = options;
-  const upstream = `{ bucketConcurrency: ${bucketConcurrency}, limits: [{ perSecond: ${perSecond} }], timeouts: { attemptMs: ${attemptMs} }`;
+  const { perSecond, attemptMs = 2_000, sessionTimeoutMs = 6_000, inFlight = usualInFlight } = options;
+  const upstream = `{ concurrency: ${inFlight}, bucketConcurrency: ${inFlight}, limits: [{ perSecond: ${perSecond} }], timeouts: { attemptMs: ${attemptMs} }`;
   return `kafka:
   brokers: [${brokers.join(', ')}]
   topicPrefix: ${prefix}
@@ -233,9 +234,9 @@ function configText({ brokers, redisUrl, upstreamUrl }: Addresses, prefix: strin
   sessionTimeoutMs: ${sessionTimeoutMs}
 redis: { url: ${redisUrl}, keyPrefix: '${prefix}' }
 apps: [{ id: cli_chaos, secret: secret }]
-worker: { inFlight: ${inFlight}, claims: { leaseMs: 6000, renewMs: 2000 } }
+worker: { inFlight: 256, claims: { leaseMs: 6000, renewMs: 2000 } }
 upstreams:
   feishu: ${upstream}, baseUrl: ${upstreamUrl} }
-  plain: ${upstream}, baseUrl: ${upstreamUrl}/echo, concurrency: 128 }
+  plain: ${upstream}, baseUrl: ${upstreamUrl}/echo }
 `;
 }

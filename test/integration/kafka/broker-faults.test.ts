@@ -1,9 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Kafka, logLevel } from 'kafkajs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import { createKafkaSink } from '../../../src/adapters/kafka/sink.ts';
+import { only } from '../../support/only.ts';
 import { KafkaHarness } from '../../support/services/kafka-harness.ts';
 import { LocalKafka } from '../../support/services/local-kafka.ts';
 import { describeWithKafka } from '../../support/services/provided.ts';
 import { SourceReader } from '../../support/source-reader.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
 
 const numbered = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => ({
@@ -35,7 +41,7 @@ describeWithKafka('a broker that fails', () => {
   it.each([
     ['is restarted in order', () => broker.halt()],
     ['is killed', () => broker.kill9()],
-  ])('%s: nothing is lost, order holds, reading and writing go on by themselves', async (_, end) => {
+  ])('K1, K2: %s: nothing is lost, order holds, reading and writing go on by themselves', async (_, end) => {
     const topic = await kafka.topic(3);
     const source = kafka.member(kafka.unique('group'), [topic]);
     const reader = new SourceReader(source);
@@ -52,7 +58,7 @@ describeWithKafka('a broker that fails', () => {
     await source.close();
   });
 
-  it('does not answer: the watchdog ends the life, and a new one reads on when it answers again', async () => {
+  it('K6: does not answer: the watchdog ends the life, and a new one reads on when it answers again', async () => {
     const topic = await kafka.topic(1);
     const source = kafka.member(kafka.unique('group'), [topic], { tuning: { watchdogMs: 2_000, leaveLimitMs: 500 } });
     const reader = new SourceReader(source);
@@ -68,5 +74,57 @@ describeWithKafka('a broker that fails', () => {
     await reader.until(() => reader.records.length === 20, 40_000);
     expect(reader.partition().epoch).toBeGreaterThan(old.epoch);
     await source.close();
+  });
+
+  it('K3: is away for long: nothing is read or acknowledged, the member is not ready, and all goes on by itself', async () => {
+    const topic = await kafka.topic(1);
+    const source = kafka.member(kafka.unique('group'), [topic], { tuning: { watchdogMs: 3_000, leaveLimitMs: 500 } });
+    const reader = new SourceReader(source);
+    await kafka.write(topic, numbered(0, 10));
+    await reader.until(() => reader.records.length === 10);
+    await broker.kill9();
+    let written = false;
+    const write = kafka.write(topic, numbered(10, 20)).then(() => (written = true));
+    await reader.until(() => reader.partitions.length === 0 && !source.ready(), 60_000);
+    expect([written, reader.error]).toEqual([false, undefined]);
+    await broker.start();
+    await write;
+    await reader.until(() => new Set(reader.values).size === 20, 60_000);
+    await source.close();
+  });
+});
+
+describeWithKafka('a broker behind a network that fails', () => {
+  it('K8: a write whose answer is lost is written again: twice perhaps, lost never', async () => {
+    const link = await TcpProxy.open();
+    const broker = new LocalKafka({ through: link.port });
+    await broker.start();
+    link.to(broker.outsidePort);
+    const near = new KafkaHarness(broker.brokers);
+    const far = new KafkaHarness([`127.0.0.1:${link.port}`]);
+    const topic = await near.topic(1);
+    const admin = new Kafka({ brokers: broker.brokers, logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    const written = async () => Number((await admin.fetchTopicOffsets(near.prefix + topic))[0]?.high ?? 0);
+    try {
+      const sink = createKafkaSink({ ...far.sinkOptions, prefix: near.prefix });
+      const write = (n: number) => only(sink.append({ topic, key: null, value: Buffer.from(String(n)), headers: [] }));
+      await write(0);
+      // The request arrives, and on its way back the answer meets a broken line.
+      link.slow(1_000);
+      const acked = write(1);
+      while ((await written()) < 2) await sleep(10);
+      link.break();
+      await sleep(200);
+      link.heal();
+      expect(await acked).toMatchObject({ kind: 'written' });
+      await sink.close();
+      const values = (await near.read(topic, await written())).map(({ value }) => String(value));
+      expect(values).toEqual(['0', '1', '1']);
+    } finally {
+      await Promise.all([near.close(), far.close(), admin.disconnect()]);
+      await broker.stop();
+      await link.close();
+    }
   });
 });

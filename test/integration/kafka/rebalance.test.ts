@@ -13,7 +13,7 @@ const numbered = (from: number, to: number) =>
   }));
 
 describeWithKafka('a rebalance', (brokers) => {
-  it('redelivers nothing of the partitions that stay, though nothing was committed, and keeps their assignment', async () => {
+  it('K10, P7, P8: redelivers nothing of the partitions that stay, though nothing was committed, and keeps their assignment', async () => {
     const kafka = new KafkaHarness(brokers);
     const topic = await kafka.topic(6);
     await kafka.write(topic, numbered(0, 600));

@@ -12,7 +12,7 @@ const value = (text: string) => ({ key: Buffer.from('k'), value: Buffer.from(tex
 describeWithKafka('topics that change', (brokers) => {
   const driver = () => new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin();
 
-  it('a missing topic is waited for and named, never created; reading starts when it is there', async () => {
+  it('K23: a missing topic is waited for and named, never created; reading starts when it is there', async () => {
     const kafka = new KafkaHarness(brokers);
     const name = kafka.unique('late');
     const source = kafka.member(kafka.unique('group'), [name]);
@@ -42,7 +42,7 @@ describeWithKafka('topics that change', (brokers) => {
     await kafka.close();
   });
 
-  it('partitions that were added are read from their beginning', async () => {
+  it('K25: partitions that were added are read from their beginning', async () => {
     const kafka = new KafkaHarness(brokers);
     const topic = await kafka.topic(2);
     const source = kafka.member(kafka.unique('group'), [topic], { tuning: { metadataMaxAgeMs: 1_000 } });
@@ -64,7 +64,7 @@ describeWithKafka('topics that change', (brokers) => {
     await kafka.close();
   });
 
-  it('an output topic that is deleted while in use does not stop the others', async () => {
+  it('K24: an output topic that is deleted while in use does not stop the others', async () => {
     const kafka = new KafkaHarness(brokers);
     const [gone, stays] = [await kafka.topic(1), await kafka.topic(1)];
     await kafka.write(gone, [value('1')]);
@@ -84,7 +84,7 @@ describeWithKafka('topics that change', (brokers) => {
     await kafka.close();
   });
 
-  it('a committed offset beyond the log (topic created anew) is an alarm, and reading starts at the log', async () => {
+  it('K26: a committed offset beyond the log (topic created anew) is an alarm, and reading starts at the log', async () => {
     const kafka = new KafkaHarness(brokers);
     const topic = await kafka.topic(1);
     await kafka.write(topic, ['0', '1', '2'].map(value));
@@ -103,7 +103,7 @@ describeWithKafka('topics that change', (brokers) => {
     await kafka.close();
   });
 
-  it('a retention that was faster than the group is counted, and reading goes on at the start of the log', async () => {
+  it('K27: a retention that was faster than the group is counted, and reading goes on at the start of the log', async () => {
     const kafka = new KafkaHarness(brokers);
     const topic = await kafka.topic(1);
     await kafka.write(

@@ -27,13 +27,15 @@ export class KafkaHarness {
   readonly client: KafkaOptions;
   readonly prefix = `t${randomUUID().slice(0, 8)}.`;
   readonly logger = new RememberingLogger();
+  readonly sinkOptions: Parameters<typeof createKafkaSink>[0];
   readonly sink: KafkaSink;
   readonly admin: TopicAdmin;
   #names = 0;
 
   constructor(brokers: readonly string[]) {
     this.client = { brokers, clientId: 'larkspur-test' };
-    this.sink = createKafkaSink({ client: this.client, prefix: this.prefix, logger: this.logger, ...world });
+    this.sinkOptions = { client: this.client, prefix: this.prefix, logger: this.logger, ...world };
+    this.sink = createKafkaSink(this.sinkOptions);
     this.admin = createKafkaAdmin({ client: this.client, prefix: this.prefix, logger: this.logger, ...world });
   }
 

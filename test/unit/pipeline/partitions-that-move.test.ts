@@ -128,7 +128,7 @@ describe('progress', () => {
     expect(bench.group.committed.get(0)).toMatchObject({ offset: 5, metadata: '' });
   });
 
-  it('while the results take nothing the worker holds what it has, and goes on when they do', () => {
+  it('K9, P28: while the results take nothing the worker holds what it has, and goes on when they do', () => {
     const bench = new PipelineBench({ house: { maxInTurn: 16 } });
     bench.sink.hold();
     bench.start();

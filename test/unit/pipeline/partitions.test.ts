@@ -35,7 +35,7 @@ const received = (partition: AssignedPartition, offset: number): Received => ({
 });
 
 describe('Partitions', () => {
-  it('pauses exactly the partition that is too far ahead of its first unfinished record, and resumes it', () => {
+  it('K31: pauses exactly the partition that is too far ahead of its first unfinished record, and resumes it', () => {
     const { partitions, told } = world();
     const [far, near] = [assigned(0), assigned(1)];
     partitions.open(far, 0, null);

@@ -84,7 +84,7 @@ describe('Lane', () => {
     expect(large.sends.map((send) => send.length)).toEqual([2, 1]);
   });
 
-  it('repeats a failed send in its place, for ever, with waits that grow to 5 s', async () => {
+  it('K4, K34: repeats a failed send in its place, for ever, with waits that grow to 5 s', async () => {
     const failures = Array.from({ length: 8 }, () => new Error('away'));
     const { time, log, waits, push } = stage({ failures });
     push('a');

@@ -25,7 +25,7 @@ describe('LifeBudget', () => {
     expect(lives.after('network', 60_000, 0)).toBe(1_000);
   });
 
-  it('never ends because of the network, and waits 30 s more where an administrator must act', () => {
+  it('K28: never ends because of the network, and waits 30 s more where an administrator must act', () => {
     const lives = budget(1);
     for (let n = 0; n < 100; n++) expect(lives.after('network', 0, n)).toBeGreaterThan(0);
     expect(budget(1).after('denied', 0, 0)).toBe(31_000);
