@@ -25,7 +25,7 @@ export const usualInFlight = 128;
 export interface WorldOptions {
   /** What is there already; what is not is started. */
   readonly services: GivenServices;
-  /** Most calls a second of one worker. */
+  /** Most calls a second of all workers together: they share the quota. */
   readonly perSecond: number;
   /** What each call takes at the sandbox, milliseconds. */
   readonly latencyMs?: number;
