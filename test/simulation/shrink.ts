@@ -1,5 +1,5 @@
 import type { Mutant } from './mutants/mutant.ts';
-import type { Plan, PlannedCall } from './plan.ts';
+import type { Fault, Plan, PlannedCall } from './plan.ts';
 import { type Outcome, simulate } from './simulate.ts';
 
 /** A failing plan from which nothing more can be taken, and how much was tried. */
@@ -33,7 +33,11 @@ export function shrink(failing: Plan, mutant: Mutant | undefined, mostRuns = 3_0
     );
     without(
       () => plan.calls,
-      (calls) => stillFails({ ...plan, calls }),
+      // A crash at the so manyth step comes earlier with fewer calls before it.
+      (calls) =>
+        stillFails({ ...plan, calls }) ||
+        (plan.faults.some(({ kind }) => kind === 'crash-at') &&
+          stillFails({ ...plan, calls, faults: earlier(plan.faults, plan.calls.length - calls.length) })),
     );
     for (const plain of simpler) {
       for (const index of plan.calls.keys()) {
@@ -46,6 +50,10 @@ export function shrink(failing: Plan, mutant: Mutant | undefined, mostRuns = 3_0
     if (plan.sizes.partitions > 1) stillFails({ ...plan, sizes: { ...plan.sizes, partitions: 1 } });
   } while (plan !== before && runs < mostRuns);
   return { plan, runs };
+}
+
+function earlier(faults: readonly Fault[], by: number): Fault[] {
+  return faults.map((fault) => (fault.kind === 'crash-at' ? { ...fault, nth: Math.max(1, fault.nth - by) } : fault));
 }
 
 /** Takes halves, quarters, and single items away while the rest still fails. */

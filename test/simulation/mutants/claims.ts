@@ -7,9 +7,14 @@ import type { Process } from '../world/process.ts';
 
 import type { Mutant } from './mutant.ts';
 
-function claiming(name: string, change: (claims: ClaimStore, process: Process) => Partial<ClaimStore>): Mutant {
+function claiming(
+  name: string,
+  change: (claims: ClaimStore, process: Process) => Partial<ClaimStore>,
+  from = 0,
+): Mutant {
   return {
     name,
+    from,
     ports: (ports, process) => {
       const { claims } = ports;
       const same: ClaimStore = {
@@ -27,15 +32,19 @@ function claiming(name: string, change: (claims: ClaimStore, process: Process) =
 
 /** Bugs around the right to act on a call. */
 export const claimMutants: readonly Mutant[] = [
-  claiming('knows no fence: whoever finishes last is right', (claims, { world }) => ({
-    finish: (finish) =>
-      claims.finish(finish).pipe(
-        map((ours) => {
-          if (!ours) world.claims.overwrite(finish);
-          return true;
-        }),
-      ),
-  })),
+  claiming(
+    'knows no fence: whoever finishes last is right',
+    (claims, { world }) => ({
+      finish: (finish) =>
+        claims.finish(finish).pipe(
+          map((ours) => {
+            if (!ours) world.claims.overwrite(finish);
+            return true;
+          }),
+        ),
+    }),
+    100,
+  ),
   claiming('acts although somebody else is at it', (claims, { world }) => ({
     claim: (request) =>
       claims.claim(request).pipe(
@@ -55,12 +64,15 @@ export const claimMutants: readonly Mutant[] = [
     claim: (request) => claims.claim({ ...request, sent: false }),
     sent: () => of(true),
   })),
-  claiming('goes on after it was superseded', (claims) => ({
-    finish: (finish) => claims.finish(finish).pipe(map(() => true)),
-  })),
+  claiming(
+    'goes on after it was superseded',
+    (claims) => ({ finish: (finish) => claims.finish(finish).pipe(map(() => true)) }),
+    100,
+  ),
   claiming('finishes no claim', () => ({ finish: () => of(true) })),
   {
     name: 'does not look at the lease before it sends',
+    from: 700,
     house: ({ keeper }) => {
       keeper.covers = () => true;
     },

@@ -16,6 +16,8 @@ export interface Ports {
 /** A bug on purpose, put between the parts of a house. The simulation must find it. */
 export interface Mutant {
   readonly name: string;
+  /** No world with a smaller seed shows it, as far as is known: the test saves the time to look. Default 0. */
+  readonly from?: number;
   readonly ports?: (ports: Ports, process: Process) => Ports;
   readonly destination?: (destination: Destination, world: World) => Destination;
   readonly house?: (house: House, process: Process) => void;
