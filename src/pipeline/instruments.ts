@@ -1,8 +1,10 @@
 import type { Verdict } from '../model/outcome.ts';
 import type { FairLanes } from '../operators/lanes/fair-lanes.ts';
+import type { BucketUse } from '../operators/limit/bucket-table.ts';
 import type { RingSet } from '../operators/ring/ring-set.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Counter, Histogram, Labels, Metrics } from '../ports/metrics.ts';
+import type { LimitKey } from '../ports/profile.ts';
 import type { AssignedPartition } from '../ports/record-source.ts';
 
 import type { ClaimKeeper } from './claim-keeper.ts';
@@ -33,6 +35,9 @@ export class Instruments {
   readonly #retrySeconds: Histogram;
   readonly #superseded: Counter;
   readonly #known: Counter;
+  readonly #quotaGrants: Counter;
+  readonly #quotaRefusals: Counter;
+  readonly #quotaSeconds: Histogram;
   readonly #clock: Clock;
 
   constructor(metrics: Metrics, observed: Observed) {
@@ -74,7 +79,17 @@ export class Instruments {
       'Records that were read again although an earlier owner had finished them, as its commit tells',
       [],
     );
+    const bucket = ['upstream', 'bucket'];
+    this.#quotaGrants = metrics.counter('larkspur_quota_grants_total', 'Starts that drew from a bucket', bucket);
+    this.#quotaRefusals = metrics.counter('larkspur_quota_refusals_total', 'Starts that the upstream refused', bucket);
+    this.#quotaSeconds = metrics.histogram(
+      'larkspur_quota_wait_seconds',
+      'Time that a start waited for quota',
+      ['upstream'],
+      seconds,
+    );
     gauges(metrics, observed);
+    quotaGauges(metrics, observed);
   }
 
   /** One attempt was judged; `ms` is how long it took. To be called before it is added to the job's history. */
@@ -88,6 +103,19 @@ export class Instruments {
     this.#retries.add({ service, status_code: String(last.status ?? 0), error_type: last.errorType });
     const number = job.attemptsMade > 5 ? '6+' : String(job.attemptsMade);
     this.#retrySeconds.observe({ service, attempt_number: number }, ms / 1_000);
+  }
+
+  /** An attempt drew from its buckets. @param waitedMs how long it had waited for them right before */
+  drewQuota({ destination: { name }, plan: { limits } }: Job, waitedMs: number): void {
+    const [first] = limits;
+    if (first?.label === undefined || first.windows.length === 0) return;
+    this.#quotaGrants.add({ upstream: name, bucket: first.label });
+    if (waitedMs > 0) this.#quotaSeconds.observe({ upstream: name }, waitedMs / 1_000);
+  }
+
+  /** The upstream refused a start of this bucket. */
+  quotaRefused({ destination: { name } }: Job, { label }: LimitKey): void {
+    this.#quotaRefusals.add({ upstream: name, bucket: label ?? 'other' });
   }
 
   /** A record's terminal record is durable. */
@@ -108,6 +136,32 @@ export class Instruments {
   superseded(job: Job): void {
     this.#superseded.add({ upstream: job.destination.name });
   }
+}
+
+function quotaGauges(metrics: Metrics, { destinations, clock }: Observed): void {
+  const bucket = ['upstream', 'bucket'];
+  const each = (read: (use: BucketUse) => number) => () =>
+    [...destinations.values()].flatMap(({ name, limiter }) =>
+      limiter.uses(clock.now()).map((use) => [{ upstream: name, bucket: use.label }, read(use)] as const),
+    );
+  metrics.gauge(
+    'larkspur_quota_used_ratio',
+    'Share of the fullest window that is used, of the fullest bucket of that name',
+    bucket,
+    each(({ used }) => used),
+  );
+  metrics.gauge(
+    'larkspur_quota_factor',
+    'Learned share of the configured limits, the lowest of that name',
+    bucket,
+    each(({ factor }) => factor),
+  );
+  metrics.gauge(
+    'larkspur_quota_split',
+    'Replicas among which the limits are split because Redis is or was away; 0: they are counted together',
+    ['upstream'],
+    () => [...destinations.values()].map((d) => [{ upstream: d.name }, d.limiter.snapshot(clock.now()).splitAmong]),
+  );
 }
 
 function gauges(metrics: Metrics, { rings, lanes, partitions, keeper, destinations, clock }: Observed): void {

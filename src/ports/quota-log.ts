@@ -8,6 +8,8 @@ export interface QuotaAsk {
   readonly limits: readonly LimitKey[];
   /** How many starts are wanted; asked right before the request goes out. */
   readonly want: () => number;
+  /** How long it may wait for others to go with, milliseconds; default 0. Where all must wait, few round trips matter more. */
+  readonly patienceMs?: number;
 }
 
 /** What a log knows of a bucket. */
@@ -19,6 +21,8 @@ export interface BucketView {
   readonly factor: number;
   /** Starts in each of its windows at present. */
   readonly taken: readonly number[];
+  /** Milliseconds since it last had no room for more, -1 when it had lately; kept for buckets with limits of 20 and more. */
+  readonly fullAgoMs: number;
 }
 
 /** What came of an ask. */

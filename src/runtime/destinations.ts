@@ -85,7 +85,7 @@ function destinationOf(
     bucketLimit: upstream.bucketConcurrency,
     breakers: breaker === 'off' ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
     retry: retry === 'off' ? undefined : new RetryPlan(retry, random),
-    budget: budgets(retry === 'off' ? retryDefaults.budget : retry.budget),
+    budget: budgets(retry === 'off' ? retryDefaults.budget : retry.budget, () => quota.fleet().replicas),
     brake: new DeadLetterBrake(),
     answers: fallback !== 'off' && fallback.cacheTtlMs > 0 ? memoryAnswerCache() : undefined,
     fallback: fallbackPolicy(fallback),
@@ -93,12 +93,12 @@ function destinationOf(
   };
 }
 
-/** One budget per breaker key: their number is bounded by the API groups of the catalogue. */
-function budgets(options: BudgetOptions): (breakerKey: string) => RetryBudget {
+/** One budget per breaker key, shared by all replicas: their number is bounded by the API groups of the catalogue. */
+function budgets(options: BudgetOptions, replicas: () => number): (breakerKey: string) => RetryBudget {
   const byKey = new Map<string, RetryBudget>();
   return (breakerKey) => {
     let budget = byKey.get(breakerKey);
-    if (budget === undefined) byKey.set(breakerKey, (budget = new RetryBudget(options)));
+    if (budget === undefined) byKey.set(breakerKey, (budget = new RetryBudget(options, replicas)));
     return budget;
   };
 }

@@ -1,6 +1,6 @@
 // npm run bench -- SCENARIO [--json]: throughput (real Kafka and Redis, against a control), operators (cost per stage),
 // surge (a load that a blocking gateway cannot carry; embedded), kill (kill -9 in the middle, against a control), claims
-// (pairs of claim and finish on one Redis).
+// (pairs of claim and finish on one Redis), quota (three workers, one quota in a real Redis).
 import { parseArgs } from 'node:util';
 
 import { type Report, printReport } from '../../src/runtime/report.ts';
@@ -8,6 +8,7 @@ import { type Report, printReport } from '../../src/runtime/report.ts';
 import { claimsReport } from './claims.ts';
 import { killReport } from './kill/kill.ts';
 import { operatorsReport } from './operators.ts';
+import { quotaReport } from './quota/quota.ts';
 import { surgeReport } from './surge/surge.ts';
 import { throughputReport } from './throughput/throughput.ts';
 
@@ -16,6 +17,8 @@ export interface BenchOptions {
   readonly rounds: number;
   /** Calls of one round; 0: as many as the scenario wants. */
   readonly calls: number;
+  /** Parts of the scenario that are wanted; none: all. */
+  readonly parts: readonly string[];
   readonly tell: (line: string) => void;
 }
 
@@ -25,6 +28,7 @@ const scenarios: Readonly<Record<string, (options: BenchOptions) => Promise<Repo
   surge: surgeReport,
   kill: killReport,
   claims: claimsReport,
+  quota: quotaReport,
 };
 
 const { values, positionals } = parseArgs({
@@ -40,8 +44,13 @@ const scenario = scenarios[positionals[0] ?? ''];
 const rounds = Number(values.rounds);
 const calls = Number(values.calls);
 if (values.help || scenario === undefined || !(rounds >= 1) || !(calls >= 0)) {
-  console.error(`npm run bench -- ${Object.keys(scenarios).join('|')} [--json] [--rounds 3] [--calls N]`);
+  console.error(`npm run bench -- ${Object.keys(scenarios).join('|')} [PART...] [--json] [--rounds 3] [--calls N]`);
   process.exit(values.help ? 0 : 2);
 }
-const report = await scenario({ rounds, calls, tell: (line) => process.stderr.write(`${line}\n`) });
+const report = await scenario({
+  rounds,
+  calls,
+  parts: positionals.slice(1),
+  tell: (line) => process.stderr.write(`${line}\n`),
+});
 process.exit(printReport(report, values.json, (line) => process.stdout.write(`${line}\n`)));

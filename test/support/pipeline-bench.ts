@@ -11,6 +11,7 @@ import { dispatchPipeline } from '../../src/pipeline/dispatch-pipeline.ts';
 import { createHouse, type House, houseDefaults, type HouseOptions } from '../../src/pipeline/house.ts';
 import type { Settled } from '../../src/pipeline/job.ts';
 import { Slots } from '../../src/pipeline/slots.ts';
+import type { QuotaLog } from '../../src/ports/quota-log.ts';
 import type { Random } from '../../src/ports/random.ts';
 import type { RecordSource } from '../../src/ports/record-source.ts';
 
@@ -31,6 +32,8 @@ export interface BenchOptions {
   readonly random?: Random;
   readonly house?: Partial<HouseOptions>;
   readonly resultBytes?: number;
+  /** How each worker reaches what counts starts; default: one log in memory, for all of them. */
+  readonly quota?: (time: VirtualTime) => QuotaLog;
   /** Attempts of the whole process at once; default 256. */
   readonly processSlots?: number;
 }
@@ -67,14 +70,14 @@ export class PipelineBench {
   readonly group: SharedGroup;
   readonly upstreams: ReadonlyMap<string, ScriptedUpstream>;
   readonly tokens = new ScriptedTokens();
-  /** What counts starts, for all workers of the bench. */
-  readonly quota = new MemoryQuotaLog(this.time);
+  readonly #quota: QuotaLog;
   readonly #options: BenchOptions;
   readonly #random: Random;
 
   constructor(options: BenchOptions = {}) {
     this.#options = options;
     this.#random = options.random ?? seededRandom(1);
+    this.#quota = new MemoryQuotaLog(this.time);
     const { partitions = 1, resultBytes } = options;
     this.store = openEmbedded({
       data: 'memory',
@@ -105,8 +108,9 @@ export class PipelineBench {
   /** A house of the real parts. @param source default: the embedded one, which owns every partition */
   createHouse(source: RecordSource = this.store.source('workers', ['calls'])): House {
     const { time } = this;
+    const quota = this.#options.quota?.(time) ?? this.#quota;
     const slots = new Slots(this.#options.processSlots ?? 256);
-    const process = { clock: time, timers: time, random: this.#random, slots, quota: this.quota };
+    const process = { clock: time, timers: time, random: this.#random, slots, quota };
     const destinations = new Map(
       Object.entries(this.#settings()).map(([name, settings]) => {
         const parts = { ...process, upstream: this.upstream(name), tokens: this.tokens };

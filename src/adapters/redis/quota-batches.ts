@@ -1,4 +1,5 @@
 import { LarkspurError, messageOf } from '../../model/errors.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 
 import type { RedisConnection } from './client.ts';
@@ -12,6 +13,8 @@ export interface QuotaStep {
   /** Keys of one script share it on a Cluster. */
   readonly tag: string;
   readonly keys: readonly string[];
+  /** How long it may wait for others to go with, milliseconds. */
+  readonly patienceMs: number;
   /** Built right before the script goes; `undefined`: nobody needs it any more. */
   args(): readonly Argument[] | undefined;
   /** Takes this step's part of the reply from the front. */
@@ -23,9 +26,15 @@ export interface QuotaStep {
 interface Lane {
   pending: QuotaStep[];
   out: boolean;
+  /** What waits shall go. */
+  due: boolean;
+  /** Ends the wait for more steps. */
+  cancelWait: (() => void) | undefined;
 }
 
 const mostSteps = 64;
+/** So many steps wait for no more. */
+const enoughSteps = 16;
 
 /**
  * Gathers steps into script calls, one under way at a time: what comes in one turn of the event loop, or meanwhile, goes
@@ -37,16 +46,23 @@ export class QuotaBatches {
   readonly #script: Script;
   readonly #before: () => readonly Argument[];
   readonly #logger: Logger;
+  readonly #timers: Timers;
   readonly #lanes = new Map<string, Lane>();
   readonly #dirty = new Set<Lane>();
   #roundTrips = 0;
 
   /** @param before arguments that come before those of the steps */
-  constructor(connection: RedisConnection, script: Script, before: () => readonly Argument[], logger: Logger) {
+  constructor(
+    connection: RedisConnection,
+    script: Script,
+    before: () => readonly Argument[],
+    parts: { readonly timers: Timers; readonly logger: Logger },
+  ) {
     this.#connection = connection;
     this.#script = script;
     this.#before = before;
-    this.#logger = logger;
+    this.#logger = parts.logger;
+    this.#timers = parts.timers;
   }
 
   /** Scripts sent so far. */
@@ -58,8 +74,22 @@ export class QuotaBatches {
     // One node takes the keys of all tags in one script.
     const tag = this.#connection.clustered ? step.tag : '';
     let lane = this.#lanes.get(tag);
-    if (lane === undefined) this.#lanes.set(tag, (lane = { pending: [], out: false }));
+    if (lane === undefined)
+      this.#lanes.set(tag, (lane = { pending: [], out: false, due: false, cancelWait: undefined }));
     lane.pending.push(step);
+    const { pending } = lane;
+    if (step.patienceMs > 0 && pending.length < enoughSteps) this.#waitForMore(lane, step.patienceMs);
+    else this.#soon(lane);
+  }
+
+  /** The first patient step decides how long is waited; one that is not goes at once and takes all along. */
+  #waitForMore(lane: Lane, patienceMs: number): void {
+    if (!this.#dirty.has(lane)) lane.cancelWait ??= this.#timers.after(patienceMs, () => this.#soon(lane));
+  }
+
+  #soon(lane: Lane): void {
+    lane.cancelWait?.();
+    lane.cancelWait = undefined;
     if (this.#dirty.size === 0) setImmediate(() => this.#flush());
     this.#dirty.add(lane);
   }
@@ -67,13 +97,20 @@ export class QuotaBatches {
   #flush(): void {
     const lanes = [...this.#dirty];
     this.#dirty.clear();
-    for (const lane of lanes) void this.#pump(lane);
+    for (const lane of lanes) {
+      lane.due = true;
+      void this.#pump(lane);
+    }
   }
 
   async #pump(lane: Lane): Promise<void> {
     if (lane.out) return;
     lane.out = true;
-    while (lane.pending.length > 0) await this.#send(lane);
+    while (lane.due && lane.pending.length > 0) {
+      lane.due = lane.pending.length > mostSteps;
+      await this.#send(lane);
+    }
+    lane.due = false;
     lane.out = false;
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { Observable } from 'rxjs';
 
-import { defaultStretchMs, factorRule } from '../../operators/limit/options.ts';
+import { defaultStretchMs, factorRule, fullRule, leastShared } from '../../operators/limit/options.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { LimitKey } from '../../ports/profile.ts';
@@ -34,8 +34,11 @@ export interface RedisQuotaOptions {
 const beatEveryMs = 10_000;
 const signCountsMs = 60_000;
 const tryAgainMs = 200;
+/** What needs no answer goes with the next ask, or alone after so long. */
+const tellWithinMs = 100;
 /** How long a bucket remembers what it learned without a call. */
 const bucketLifeMs = 3_600_000;
+const fullOf = [leastShared, fullRule.keptMs, fullRule.everyMs];
 
 /**
  * {@link QuotaLog} in Redis: sliding logs that only `scripts/quota.lua` changes, on the server's own clock, so the clocks
@@ -57,6 +60,7 @@ export class RedisQuotaLog implements QuotaLog {
   readonly #beatScript = loadScript('quota-beat');
   #fleet: QuotaFleet = { replicas: 0, epoch: '' };
   #known = false;
+  #beats = 0;
   #closed = false;
   #cancelBeat = (): void => undefined;
 
@@ -67,20 +71,24 @@ export class RedisQuotaLog implements QuotaLog {
     this.#options = options;
     this.#prefix = keyPrefix;
     const { floor, mostLost, unexplained, firstStep, longestStep, everyMs } = factorRule;
-    const rule = [stretchMs, floor, mostLost, unexplained, firstStep, longestStep, everyMs, bucketLifeMs];
-    this.#batches = new QuotaBatches(connection, loadScript('quota'), () => [now?.() ?? '', ...rule], logger);
+    const rule = [stretchMs, floor, mostLost, unexplained, firstStep, longestStep, everyMs, bucketLifeMs, ...fullOf];
+    this.#batches = new QuotaBatches(connection, loadScript('quota'), () => [now?.() ?? '', ...rule], {
+      timers,
+      logger,
+    });
     void this.#beat();
   }
 
-  /** Script calls for quota so far, signs of life not among them. */
+  /** Round trips for quota so far, signs of life among them. */
   get roundTrips(): number {
-    return this.#batches.roundTrips;
+    return this.#batches.roundTrips + this.#beats;
   }
 
-  take({ limits, want }: QuotaAsk): Observable<QuotaReply> {
+  take({ limits, want, patienceMs = 0 }: QuotaAsk): Observable<QuotaReply> {
     return new Observable((subscriber) => {
       const step = {
         ...this.#placed(limits),
+        patienceMs,
         args: () => {
           const wanted = subscriber.closed ? 0 : want();
           return wanted > 0 ? ['t', wanted, ...spelled(limits)] : undefined;
@@ -116,6 +124,7 @@ export class RedisQuotaLog implements QuotaLog {
       const args = ['r', ...windowsOf(limit), Math.ceil(coolMs)];
       this.#batches.add({
         ...this.#placed([limit]),
+        patienceMs: 0,
         args: () => args,
         answer: (reply) => {
           subscriber.next(readBucket(reply, limit));
@@ -150,6 +159,7 @@ export class RedisQuotaLog implements QuotaLog {
   #tell(limits: readonly LimitKey[], args: readonly (string | number)[]): void {
     this.#batches.add({
       ...this.#placed(limits),
+      patienceMs: tellWithinMs,
       args: () => args,
       answer: () => undefined,
       away: () => this.#lost(),
@@ -178,6 +188,7 @@ export class RedisQuotaLog implements QuotaLog {
   async #beat(): Promise<void> {
     const prefix = `${this.#prefix}quota:{fleet}`;
     const args = [this.#options.now?.() ?? '', this.#process, randomUUID(), signCountsMs];
+    this.#beats++;
     try {
       const reply = await this.#connection.run(this.#beatScript.name, (client) =>
         evaluate(client, this.#beatScript, [`${prefix}:replicas`, `${prefix}:epoch`], args),
@@ -216,5 +227,7 @@ function readAnswer(reply: ReplyReader, limits: readonly LimitKey[]): QuotaAnswe
 function readBucket(reply: ReplyReader, { key, windows }: LimitKey): BucketView {
   const coolMs = Math.ceil(reply.number() / 1_000);
   const factor = reply.number() / 1_000_000;
-  return { key, coolMs, factor, taken: windows.map(() => reply.number()) };
+  const fullAgoUs = reply.number();
+  const taken = windows.map(() => reply.number());
+  return { key, coolMs, factor, taken, fullAgoMs: fullAgoUs < 0 ? -1 : fullAgoUs / 1_000 };
 }

@@ -2,6 +2,7 @@ import type { LimitKey, RateWindow } from '../../ports/profile.ts';
 import type { BucketView, QuotaFleet } from '../../ports/quota-log.ts';
 
 import { ExactLog } from './exact-log.ts';
+import { fullRule, leastShared } from './options.ts';
 
 /** When the shared log went away, and when it came back: until the longest window has passed, both rules hold. */
 export interface Outage {
@@ -23,6 +24,8 @@ const mostAhead = 64;
 /** So many may ask together although the fair share is smaller: one round trip for one start would be dear. */
 const leastTogether = 10;
 const scarceForMs = 2_000;
+const gatherMs = 20;
+const patientMs = 8;
 
 /** What one process knows of one bucket: its own grants, what the log last said, and starts granted ahead of need. */
 export class Bucket {
@@ -48,6 +51,8 @@ export class Bucket {
   #own: ExactLog;
   #taken: readonly number[] = [];
   #seenMs = -Infinity;
+  #fullMs = -Infinity;
+  #partWhenFull = 0;
   #ahead = 0;
 
   constructor({ key, windows, label }: LimitKey, stretchMs: number) {
@@ -72,9 +77,17 @@ export class Bucket {
   }
 
   /** When one more may start at the earliest, as far as this process knows; `ahead` others will start before. */
-  freeAtMs(nowMs: number, ahead: number): number {
+  freeAtMs(nowMs: number, ahead: number, replicas: number): number {
     if (ahead < this.inHand) return nowMs;
-    return Math.max(this.closedUntilMs, this.#own.freeAtMs(nowMs, ahead - this.inHand, this.#allowed));
+    const windows = this.#windowsNow(nowMs, replicas);
+    const waiting = ahead - this.inHand;
+    const atMs = Math.max(this.closedUntilMs, this.#own.freeAtMs(nowMs, waiting, windows));
+    if (atMs <= nowMs || replicas < 2 || !this.#isShared()) return atMs;
+    // Who must wait anyway waits a little longer, for others to go with: each wave is a round trip, and waves that are
+    // told apart by milliseconds would stay so for ever.
+    const most = Math.min(...windows.map(({ limit }) => limit));
+    const others = Math.min(leastTogether, most - (waiting % most)) - 1;
+    return Math.min(Math.max(atMs, this.#own.freeAtMs(nowMs, waiting + others, windows)), atMs + gatherMs);
   }
 
   /**
@@ -120,10 +133,11 @@ export class Bucket {
   }
 
   /** The log said so. */
-  learn({ factor, taken }: BucketView, nowMs: number): void {
+  learn({ factor, taken, fullAgoMs }: BucketView, nowMs: number): void {
     if (factor !== this.factor) this.#allow(factor);
     this.#taken = taken;
     this.#seenMs = nowMs;
+    if (fullAgoMs >= 0) this.#full(nowMs - fullAgoMs);
   }
 
   /** So many grants came, or were decided on here. */
@@ -140,6 +154,11 @@ export class Bucket {
   aheadAt(nowMs: number): number {
     // Where there lately was too little for all, what is taken ahead of need is taken from others.
     return this.closedUntilMs + scarceForMs > nowMs ? 0 : this.#ahead;
+  }
+
+  /** How long an ask may wait for others: only where there lately was too little for all. */
+  patienceMs(nowMs: number): number {
+    return this.#isShared() && this.closedUntilMs + scarceForMs > nowMs ? patientMs : 0;
   }
 
   /** What was granted ahead of need was used up in time, or so many were left over. */
@@ -170,6 +189,29 @@ export class Bucket {
       (a, b) => a.windowMs - b.windowMs,
     );
     return limit * Math.ceil(Math.max(1, sinceMs - this.#seenMs) / windowMs);
+  }
+
+  /** Whether starts come in waves that the replicas share. */
+  #isShared(): boolean {
+    return this.#windows.every(({ limit }) => limit >= leastShared);
+  }
+
+  /**
+   * What it is judged by. When the bucket was full a window ago and this replica has had its part again, the others will
+   * take the rest: to ask for more would be a round trip for nothing. Its part is what it had then, at least the fair share.
+   */
+  #windowsNow(nowMs: number, replicas: number): readonly RateWindow[] {
+    const [shortest] = this.#allowed;
+    if (replicas < 2 || shortest === undefined || nowMs - this.#fullMs > shortest.windowMs * 1.5) return this.#allowed;
+    const part = Math.min(shortest.limit, Math.max(this.fairShare(replicas), this.#partWhenFull));
+    return [...this.#allowed, { limit: part, windowMs: shortest.windowMs }];
+  }
+
+  #full(atMs: number): void {
+    const [shortest] = this.#stretched;
+    if (shortest === undefined || atMs - this.#fullMs < fullRule.everyMs) return;
+    this.#fullMs = atMs;
+    this.#partWhenFull = this.#own.since(atMs - shortest.windowMs).filter((grantMs) => grantMs <= atMs + 5).length;
   }
 
   #allow(factor: number): void {

@@ -70,7 +70,7 @@ export class Handful {
     if (askedMs - this.#answeredMs <= lifeMs) this.#bucket.usedAhead(0);
     this.#bucket.asking = true;
     const want = (): number => this.#waiters.length + this.#bucket.aheadAt(askedMs);
-    log.take({ limits, want }).subscribe({
+    log.take({ limits, want, patienceMs: this.#bucket.patienceMs(askedMs) }).subscribe({
       next: (reply) => this.#answer(limits, reply, askedMs),
       error: (error: unknown) => {
         this.#bucket.asking = false;
@@ -107,7 +107,7 @@ export class Handful {
   }
 
   #keep(limits: readonly LimitKey[], count: number, grant: Grant, nowMs: number): void {
-    if (count <= 0) return;
+    if (count <= 0 || grant.stamp === undefined) return;
     this.#giveBack();
     this.#limits = limits;
     this.#grant = grant;

@@ -7,6 +7,11 @@ import type { QuotaLog } from '../../ports/quota-log.ts';
  */
 export const defaultStretchMs = 60;
 
+/** From this limit on a log remembers when a bucket was full: where starts come in waves the replicas share them by that. */
+export const leastShared = 20;
+/** For so long it does, milliseconds; and it looks again when the last time is so long ago. */
+export const fullRule = { keptMs: 10_000, everyMs: 100 } as const;
+
 /** How the learned share of a limit moves; all shares in (0, 1]. */
 export const factorRule = {
   /** Never below this. */

@@ -1,7 +1,7 @@
 import type { LimitKey } from '../../ports/profile.ts';
 import type { BucketView, QuotaAnswer } from '../../ports/quota-log.ts';
 
-import { defaultStretchMs, factorRule } from './options.ts';
+import { defaultStretchMs, factorRule, fullRule, leastShared } from './options.ts';
 
 /** What may be set for a {@link QuotaBook}. */
 export interface QuotaBookOptions {
@@ -27,6 +27,8 @@ interface Bucket {
   refused: number;
   step: number;
   changedMs: number;
+  /** When it last had no room. */
+  fullMs: number;
 }
 
 const lookedAt = 8;
@@ -74,8 +76,13 @@ export class QuotaBook {
         untilMs = Math.max(untilMs, (grants.times[grants.head + over] ?? nowMs) + windowMs + this.#stretchMs);
       }
       if (untilMs - nowMs > waitMs) [waitMs, key] = [untilMs - nowMs, limit.key];
-      if (full) grow(bucket, nowMs);
-      return view(limit.key, bucket, taken, nowMs);
+      const seen = view(limit.key, bucket, taken, nowMs);
+      if (!full) return seen;
+      grow(bucket, nowMs);
+      const isShared = limit.windows.every(({ limit: most }) => most >= leastShared);
+      if (isShared && nowMs - bucket.fullMs >= fullRule.everyMs) bucket.fullMs = nowMs;
+      // What was before: the present the asker sees for itself.
+      return { ...view(limit.key, bucket, taken, nowMs), fullAgoMs: seen.fullAgoMs };
     });
     return { kind: 'answer', granted, stamp: nowMs, waitMs, key, buckets };
   }
@@ -148,7 +155,15 @@ export class QuotaBook {
     if (bucket === undefined) {
       if (this.#buckets.size >= this.#maxBuckets) this.#makeRoom(nowMs);
       const { firstStep: step } = factorRule;
-      const fresh = { coolUntilMs: 0, factor: 1, factorBefore: 1, refused: 0, step, changedMs: nowMs };
+      const fresh = {
+        coolUntilMs: 0,
+        factor: 1,
+        factorBefore: 1,
+        refused: 0,
+        step,
+        changedMs: nowMs,
+        fullMs: -Infinity,
+      };
       bucket = { windows: new Map(), ...fresh };
       this.#buckets.set(key, bucket);
     }
@@ -184,6 +199,8 @@ function grow(bucket: Bucket, nowMs: number): void {
   bucket.changedMs = nowMs;
 }
 
-function view(key: string, { coolUntilMs, factor }: Bucket, taken: readonly number[], nowMs: number): BucketView {
-  return { key, coolMs: Math.max(0, coolUntilMs - nowMs), factor, taken };
+function view(key: string, bucket: Bucket, taken: readonly number[], nowMs: number): BucketView {
+  const { coolUntilMs, factor, fullMs } = bucket;
+  const fullAgoMs = nowMs - fullMs < fullRule.keptMs ? nowMs - fullMs : -1;
+  return { key, coolMs: Math.max(0, coolUntilMs - nowMs), factor, taken, fullAgoMs };
 }

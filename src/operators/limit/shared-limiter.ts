@@ -7,6 +7,7 @@ import type { BucketView, QuotaAnswer, QuotaLog, QuotaReply } from '../../ports/
 import { BucketTable, type BucketUse } from './bucket-table.ts';
 import type { Bucket, Outage } from './bucket.ts';
 import { CoolDowns } from './cool-down.ts';
+import { Fastest } from './fastest.ts';
 import { Handful, type HandfulParts } from './handful.ts';
 import { defaultStretchMs, type SharedLimiterOptions, type SharedLimiterSnapshot } from './options.ts';
 import { Split } from './split.ts';
@@ -37,8 +38,7 @@ export class SharedLimiter {
   #promised = 0;
   #grants = 0;
   #refusals = 0;
-  /** How long a round trip usually takes. */
-  #usualMs = 1;
+  readonly #roundTrip = new Fastest();
   #wake: (key: string) => void = () => undefined;
 
   constructor(options: SharedLimiterOptions) {
@@ -133,7 +133,8 @@ export class SharedLimiter {
       if (handful === undefined) this.#handfuls.set(bucket, (handful = new Handful(bucket, this.#handfulParts)));
       return handful.ask(limits);
     }
-    const reply$ = this.#log.take({ limits, want: () => 1 });
+    const patienceMs = Math.max(...limited.map((limit) => this.#buckets.of(limit, askedMs).patienceMs(askedMs)));
+    const reply$ = this.#log.take({ limits, want: () => 1, patienceMs });
     return reply$.pipe(map((reply) => this.#replied(limits, reply, this.#clock.now(), askedMs)));
   }
 
@@ -184,8 +185,9 @@ export class SharedLimiter {
       atMs = bucket.splitFreeAtMs(nowMs, outage, bucket.promised);
       if (outage.backMs === undefined) return atMs;
     }
-    atMs = Math.max(atMs, bucket.freeAtMs(nowMs, bucket.promised));
-    if (atMs > nowMs || bucket.promised < bucket.fairShare(this.#log.fleet().replicas)) return atMs;
+    const { replicas } = this.#log.fleet();
+    atMs = Math.max(atMs, bucket.freeAtMs(nowMs, bucket.promised, replicas));
+    if (atMs > nowMs || bucket.promised < bucket.fairShare(replicas)) return atMs;
     bucket.held = true;
     return nowMs + wokenWithinMs;
   }
@@ -208,14 +210,10 @@ export class SharedLimiter {
     return this.#takeSplit(limits, nowMs, this.#split.begin(nowMs));
   }
 
-  /**
-   * Takes in what the log said. Grants go back that may be too old to use, because the reply took much longer than usual,
-   * and those for a bucket that rests by now.
-   */
+  /** Takes in what the log said. Grants for a bucket that rests by now go back. */
   #learn(limits: readonly LimitKey[], answer: QuotaAnswer, nowMs: number, askedMs = nowMs): Taken {
     const tookMs = nowMs - askedMs;
-    const late = tookMs > this.#usualMs + this.#lifeMs;
-    this.#usualMs = tookMs < this.#usualMs ? tookMs : this.#usualMs + (tookMs - this.#usualMs) * 0.1;
+    const late = tookMs > this.#roundTrip.fastestMs(nowMs, tookMs) + this.#lifeMs;
     for (const [index, limit] of limits.entries()) {
       const view = answer.buckets[index];
       if (view !== undefined) this.#learnBucket(limit, view, nowMs);
@@ -226,12 +224,18 @@ export class SharedLimiter {
     if (answer.granted === 0) return this.#refuse(nowMs + Math.max(answer.waitMs, 1), answer.key);
     // While the answer was on its way an attempt of ours may have been refused.
     const resting = limits.find(({ key }) => this.#coolDowns.untilMs(key, nowMs) > nowMs);
-    if (late || resting !== undefined) {
+    if (resting !== undefined) {
       this.#log.giveBack(limits, answer.stamp, answer.granted);
-      const key = resting?.key ?? answer.key;
-      return this.#refuse(Math.max(nowMs + 1, this.#coolDowns.untilMs(key, nowMs)), key);
+      return this.#refuse(this.#coolDowns.untilMs(resting.key, nowMs), resting.key);
     }
     this.#note(limits, answer.granted, nowMs);
+    if (late) {
+      // Used now, counted then: the log is told before the first of them leaves its window.
+      this.#log.giveBack(limits, answer.stamp, answer.granted);
+      const now = Array.from({ length: answer.granted }, () => 0);
+      for (const limit of limits) if (limit.windows.length > 0) this.#log.record(limit, now);
+      return { kind: 'granted', grant: { atMs: nowMs, stamp: undefined } };
+    }
     return { kind: 'granted', grant: { atMs: nowMs, stamp: answer.stamp } };
   }
 

@@ -69,6 +69,7 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
     );
   }
   instruments.attempted(job, verdict, ms);
+  instruments.drewQuota(job, started.waited?.what === 'rate-limit' ? started.waited.ms : 0);
   job.attempted(started, ms, verdict);
   const answer: Answer | undefined =
     exchange.kind === 'answered'
@@ -78,10 +79,11 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
 }
 
 /** A refusal: the bucket rests, on all replicas, until the server's time is over. */
-function rest({ job }: Attempted, verdict: Verdict, { clock, random, log }: ClassifyContext): void {
+function rest({ job }: Attempted, verdict: Verdict, { clock, random, log, instruments }: ClassifyContext): void {
   const { destination, plan } = job;
   const limit = plan.limits.find(({ key }) => key === verdict.limitKey) ?? plan.limits[0];
   if (limit === undefined) return;
+  instruments.quotaRefused(job, limit);
   const unnamedMs = verdict.class === 'quota' ? longestCoolDownMs : unnamedCoolDownMs;
   const askedMs = verdict.askedMs > 0 ? verdict.askedMs : unnamedMs;
   // Only a quota with a bucket of its own is known to be used up until the day it is renewed.

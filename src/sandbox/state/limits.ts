@@ -1,6 +1,6 @@
 import type { Api, SandboxSettings } from '../settings.ts';
 
-import { ArrivalGauge, FixedWindow, SlidingWindow, type Window } from './windows.ts';
+import { ArrivalGauge, FixedWindow, SlidingWindow, type Window, type WindowLimit } from './windows.ts';
 
 /** A refusal: which ceiling was hit, and when it will be over. */
 export interface Refusal {
@@ -20,6 +20,8 @@ export interface BucketFigures {
 interface Bucket {
   readonly perSecond: ArrivalGauge;
   readonly perMinute: ArrivalGauge;
+  /** How they are counted, and their lengths. */
+  shape: string;
   windows: readonly Window[];
   arrivals: number;
   refusals: number;
@@ -89,9 +91,21 @@ export class Limits {
     return false;
   }
 
-  /** Makes the windows anew after the settings have changed. What was measured stays. */
+  /**
+   * Takes over changed settings. What was measured stays, and where only limits have changed also what was granted: a quota
+   * that is taken away while it is in use.
+   */
   rebuild(): void {
-    for (const [key, bucket] of this.#buckets) bucket.windows = this.#windowsOf(key.slice(key.lastIndexOf('/') + 1));
+    for (const [key, bucket] of this.#buckets) {
+      const api = key.slice(key.lastIndexOf('/') + 1);
+      const limits = this.#limitsOf(api);
+      const shape = this.#shapeOf(limits);
+      bucket.windows =
+        shape === bucket.shape
+          ? bucket.windows.map((window, index) => window.withLimit(limits[index]?.limit ?? window.limit))
+          : this.#windowsOf(limits);
+      bucket.shape = shape;
+    }
     this.#chats.clear();
   }
 
@@ -118,10 +132,12 @@ export class Limits {
   #bucketOf(key: string, api: Api): Bucket {
     const known = this.#buckets.get(key);
     if (known !== undefined) return known;
+    const limits = this.#limitsOf(api);
     const bucket = {
       perSecond: new ArrivalGauge(1_000),
       perMinute: new ArrivalGauge(60_000),
-      windows: this.#windowsOf(api),
+      shape: this.#shapeOf(limits),
+      windows: this.#windowsOf(limits),
       arrivals: 0,
       refusals: 0,
     };
@@ -129,11 +145,18 @@ export class Limits {
     return bucket;
   }
 
-  #windowsOf(api: string): readonly Window[] {
+  #limitsOf(api: string): readonly WindowLimit[] {
     const { tierMode, tiers } = this.#settings();
-    if (tierMode === 'off') return [];
-    const limits = tiers[api as Api] ?? [];
-    return limits.map((limit) => (tierMode === 'sliding' ? new SlidingWindow(limit) : new FixedWindow(limit)));
+    return tierMode === 'off' ? [] : (tiers[api as Api] ?? []);
+  }
+
+  #shapeOf(limits: readonly WindowLimit[]): string {
+    return [this.#settings().tierMode, ...limits.map(({ windowMs }) => windowMs)].join(' ');
+  }
+
+  #windowsOf(limits: readonly WindowLimit[]): readonly Window[] {
+    const sliding = this.#settings().tierMode === 'sliding';
+    return limits.map((limit) => (sliding ? new SlidingWindow(limit) : new FixedWindow(limit)));
   }
 
   #sweep(nowMs: number): void {

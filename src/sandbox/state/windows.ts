@@ -46,28 +46,44 @@ export interface Window {
   readonly limit: number;
   waitMs(nowMs: number): number;
   take(nowMs: number): void;
+  /** The same window with another limit: what was granted still counts. */
+  withLimit(limit: number): Window;
 }
 
-/** At most `limit` in any stretch of `windowMs`: a ring of the last `limit` grants, O(1). */
+/** At most `limit` in any stretch of `windowMs`: a ring of the last grants, O(1). */
 export class SlidingWindow implements Window {
   readonly limit: number;
   readonly #windowMs: number;
   readonly #grants: Float64Array;
   #next = 0;
 
-  constructor({ limit, windowMs }: WindowLimit) {
+  /** @param older grants before, oldest first */
+  constructor({ limit, windowMs }: WindowLimit, older: Float64Array = new Float64Array(0)) {
     this.limit = limit;
     this.#windowMs = windowMs;
-    this.#grants = new Float64Array(limit).fill(-Infinity);
+    // As long as the highest limit there was: a limit that is lowered and raised again has forgotten nothing.
+    this.#grants = new Float64Array(Math.max(limit, older.length)).fill(-Infinity);
+    this.#grants.set(older, this.#grants.length - older.length);
   }
 
   waitMs(nowMs: number): number {
-    return Math.max(0, (this.#grants[this.#next] ?? Infinity) + this.#windowMs - nowMs);
+    const { length } = this.#grants;
+    return Math.max(
+      0,
+      (this.#grants[(this.#next + length - this.limit) % length] ?? Infinity) + this.#windowMs - nowMs,
+    );
   }
 
   take(nowMs: number): void {
     this.#grants[this.#next] = nowMs;
-    this.#next = (this.#next + 1) % this.limit;
+    this.#next = (this.#next + 1) % this.#grants.length;
+  }
+
+  withLimit(limit: number): SlidingWindow {
+    const oldestFirst = new Float64Array(this.#grants.length);
+    oldestFirst.set(this.#grants.subarray(this.#next));
+    oldestFirst.set(this.#grants.subarray(0, this.#next), this.#grants.length - this.#next);
+    return new SlidingWindow({ limit, windowMs: this.#windowMs }, oldestFirst);
   }
 }
 
@@ -96,5 +112,12 @@ export class FixedWindow implements Window {
       this.#used = 0;
     }
     this.#used++;
+  }
+
+  withLimit(limit: number): FixedWindow {
+    const window = new FixedWindow({ limit, windowMs: this.#windowMs });
+    window.#index = this.#index;
+    window.#used = this.#used;
+    return window;
   }
 }

@@ -12,53 +12,61 @@ import type {
   QuotaReply,
 } from '../../../src/ports/quota-log.ts';
 
-/** A log somewhere else, in virtual time: each answer takes a while, and it may be away or lose what it holds. */
+/**
+ * One process's way to a log somewhere else, in virtual time: what comes in one moment or while an answer is under way goes
+ * together, each round trip takes a while, and the log may be away or lose what it holds.
+ */
 export class ScriptedQuotaLog implements QuotaLog {
-  book: QuotaBook;
+  #book: QuotaBook;
   /** How long a round trip takes. */
   rttMs = 1;
   away = false;
   replicas = 1;
   epoch = 'first';
-  asks = 0;
+  roundTrips = 0;
   readonly recorded: (readonly number[])[] = [];
   readonly #time: Clock & Timers;
-  readonly #stretchMs: number;
+  #pending: (() => void)[] = [];
+  #answers: (() => void)[] = [];
+  #out = false;
 
-  constructor(time: Clock & Timers, stretchMs = 0) {
+  constructor(time: Clock & Timers, book = new QuotaBook({ stretchMs: 0 })) {
     this.#time = time;
-    this.#stretchMs = stretchMs;
-    this.book = new QuotaBook({ stretchMs });
+    this.#book = book;
   }
 
-  /** Comes back empty. */
-  loseAll(): void {
-    this.book = new QuotaBook({ stretchMs: this.#stretchMs });
+  /** What the log holds. */
+  get book(): QuotaBook {
+    return this.#book;
+  }
+
+  /** The log came back with other contents. */
+  lose(book: QuotaBook): void {
+    this.#book = book;
     this.epoch = `${this.epoch}+`;
   }
 
   take({ limits, want }: QuotaAsk): Observable<QuotaReply> {
     return this.#later((subscriber) => {
       const wanted = want();
-      this.asks++;
       if (this.away) return { kind: 'away' };
-      const answer = this.book.take(limits, wanted, this.#time.now());
-      if (subscriber.closed) this.book.giveBack(limits, answer.stamp, answer.granted);
+      const answer = this.#book.take(limits, wanted, this.#time.now());
+      if (subscriber.closed) this.#book.giveBack(limits, answer.stamp, answer.granted);
       return answer;
     });
   }
 
   giveBack(limits: readonly LimitKey[], stamp: number, count: number): void {
-    this.book.giveBack(limits, stamp, count);
+    this.#book.giveBack(limits, stamp, count);
   }
 
   record(limit: LimitKey, agoMs: readonly number[]): void {
     this.recorded.push(agoMs);
-    this.book.record(limit, agoMs, this.#time.now());
+    this.#book.record(limit, agoMs, this.#time.now());
   }
 
   refused({ limit, coolMs }: QuotaRefusal): Observable<BucketView> {
-    return this.#later(() => (this.away ? undefined : this.book.refused(limit, coolMs, this.#time.now())));
+    return this.#later(() => (this.away ? undefined : this.#book.refused(limit, coolMs, this.#time.now())));
   }
 
   ready(): boolean {
@@ -69,15 +77,32 @@ export class ScriptedQuotaLog implements QuotaLog {
     return { replicas: this.replicas, epoch: this.epoch };
   }
 
-  #later<T>(answer: (subscriber: Subscriber<T>) => T | undefined): Observable<T> {
+  #later<T>(carryOut: (subscriber: Subscriber<T>) => T | undefined): Observable<T> {
     return new Observable((subscriber) => {
-      // Half of the way there, half of it back.
-      this.#time.after(this.rttMs / 2, () => {
-        const value = answer(subscriber);
-        this.#time.after(this.rttMs / 2, () => {
+      this.#pending.push(() => {
+        const value = carryOut(subscriber);
+        this.#answers.push(() => {
           if (value !== undefined) subscriber.next(value);
           subscriber.complete();
         });
+      });
+      if (this.#pending.length === 1 && !this.#out) this.#time.after(0, () => this.#goOut());
+    });
+  }
+
+  /** Half of a round trip there, half of it back. */
+  #goOut(): void {
+    if (this.#out || this.#pending.length === 0) return;
+    this.#out = true;
+    this.roundTrips++;
+    const steps = this.#pending.splice(0);
+    this.#time.after(this.rttMs / 2, () => {
+      for (const step of steps) step();
+      const answers = this.#answers.splice(0);
+      this.#time.after(this.rttMs / 2, () => {
+        this.#out = false;
+        for (const answer of answers) answer();
+        this.#goOut();
       });
     });
   }

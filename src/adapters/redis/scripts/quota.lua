@@ -5,14 +5,15 @@
 -- ARGV[1]  now in epoch milliseconds, or '' for the server's own clock (tests give one)
 -- ARGV[2]  what is added to every window, in milliseconds
 -- ARGV[3...9]  floor, most lost, unexplained, first step, longest step, every (ms) of the factor; life of a bucket (ms)
--- ARGV[10...]  per step its word and arguments; a bucket is: windows, then per window limit and milliseconds
+-- ARGV[10...12]  least limit for which it is kept when a bucket was full, for how long (ms), how often it is noted (ms)
+-- ARGV[13...]  per step its word and arguments; a bucket is: windows, then per window limit and milliseconds
 --   t want buckets bucket...               take
 --   b stamp count buckets bucket...        give back
 --   w bucket grants agoMs...               write down
 --   r bucket coolMs                        refused
 -- Reply: one flat list, per step
---   take      granted stamp(us) waitUs decidingBucket(from 1, 0: none), then per bucket coolUs factor(millionths) taken...
---   refused   coolUs factor(millionths) taken...
+--   take      granted stamp(us) waitUs decidingBucket(from 1, 0: none), then per bucket coolUs factor(millionths) fullUsAgo taken...
+--   refused   coolUs factor(millionths) fullUsAgo taken...
 --
 -- Times are whole microseconds: a double holds them exactly, and two grants of one millisecond stay apart.
 
@@ -27,7 +28,8 @@ local stretch = tonumber(ARGV[2]) * 1000
 local floor, mostLost, unexplained = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local firstStep, longestStep, every = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]) * 1000
 local life = tonumber(ARGV[9])
-local at, key, reply, n = 10, 1, {}, 0
+local leastShared, fullKept, fullEvery = tonumber(ARGV[10]), tonumber(ARGV[11]) * 1000, tonumber(ARGV[12]) * 1000
+local at, key, reply, n = 13, 1, {}, 0
 
 local function tell(value)
   n = n + 1
@@ -59,10 +61,21 @@ local function buckets()
 end
 
 local function load(b)
-  local state = redis.call('HMGET', b.hash, 'cool', 'factor', 'before', 'refused', 'step', 'changed')
+  local state = redis.call('HMGET', b.hash, 'cool', 'factor', 'before', 'refused', 'step', 'changed', 'full')
   b.cool, b.factor = tonumber(state[1]) or 0, tonumber(state[2]) or 1
   b.before, b.refused = tonumber(state[3]) or 1, tonumber(state[4]) or 0
   b.step, b.changed = tonumber(state[5]) or firstStep, tonumber(state[6]) or now
+  b.full = tonumber(state[7]) or 0
+  b.fullAgo = now - b.full < fullKept and now - b.full or -1
+end
+
+local function noteFull(b)
+  if now - b.full < fullEvery then return end
+  for _, w in ipairs(b.windows) do
+    if w.limit < leastShared then return end
+  end
+  redis.call('HSET', b.hash, 'full', whole(now))
+  if redis.call('PTTL', b.hash) < fullKept / 1000 then redis.call('PEXPIRE', b.hash, fullKept / 1000) end
 end
 
 local function store(b)
@@ -103,6 +116,7 @@ end
 local function tellBucket(b)
   tell(math.max(0, b.cool - now))
   tell(math.floor(b.factor * 1e6 + 0.5))
+  tell(b.fullAgo)
   for _, w in ipairs(b.windows) do tell(w.taken) end
 end
 
@@ -132,7 +146,10 @@ local function take()
       end
     end
     if untilUs - now > wait then wait, deciding = untilUs - now, i end
-    if full then grow(b) end
+    if full then
+      grow(b)
+      noteFull(b)
+    end
   end
   tell(granted)
   tell(now)
@@ -154,14 +171,17 @@ local function writeDown()
   for i = 1, number() do ago[i] = number() * 1000 end
   for _, w in ipairs(b.windows) do
     local times = {}
-    for _, time in ipairs(redis.call('LRANGE', w.list, 0, -1)) do times[#times + 1] = tonumber(time) end
     for _, us in ipairs(ago) do
       if us < w.us then times[#times + 1] = now - us end
     end
-    if #times > 0 then
+    local newest = #times > 0 and redis.call('LINDEX', w.list, -1)
+    if newest and tonumber(newest) > times[1] then
+      for _, time in ipairs(redis.call('LRANGE', w.list, 0, -1)) do times[#times + 1] = tonumber(time) end
       table.sort(times)
-      for i = 1, #times do times[i] = whole(times[i]) end
       redis.call('DEL', w.list)
+    end
+    if #times > 0 then
+      for i = 1, #times do times[i] = whole(times[i]) end
       push(w, times)
     end
   end

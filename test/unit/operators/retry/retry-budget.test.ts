@@ -25,6 +25,26 @@ describe('RetryBudget', () => {
     expect(attemptsOfFailingCalls(warm, 1_000)).toBe(1_050);
   });
 
+  it('S004-06: four replicas turn 4,000 failing calls into 4,008 attempts, not into 16,000', () => {
+    const budgets = Array.from({ length: 4 }, () => new RetryBudget(undefined, () => 4));
+    const attempts = budgets.map((budget) => attemptsOfFailingCalls(budget, 1_000));
+    // Each has a fourth of the ten that all have together.
+    expect(attempts.reduce((sum, one) => sum + one, 0)).toBe(4_008);
+
+    for (const budget of budgets) for (let i = 0; i < 1_000; i++) budget.onSuccess();
+    expect(budgets.reduce((sum, { credit }) => sum + credit, 0)).toBe(50);
+  });
+
+  it('shares what is left with replicas that come later, and spends what was earned among however many', () => {
+    let replicas = 0;
+    const budget = new RetryBudget(undefined, () => replicas);
+    expect(budget.credit).toBe(10);
+    replicas = 100;
+    expect(budget.credit).toBe(0.1);
+    for (let i = 0; i < 50; i++) budget.onSuccess();
+    expect(budget.credit).toBe(1);
+  });
+
   it('pays for a retry after exactly ten successes: tenths do not get lost', () => {
     const budget = new RetryBudget({ start: 0, perSuccess: 0.1, cap: 50 });
     for (let i = 0; i < 9; i++) budget.onSuccess();

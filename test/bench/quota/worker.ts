@@ -1,0 +1,92 @@
+// A worker of the quota bench: the product's pipeline on a store of its own in memory, its quota counted in the shared Redis.
+import { tap } from 'rxjs';
+
+import { RedisConnection } from '../../../src/adapters/redis/client.ts';
+import { RedisQuotaLog } from '../../../src/adapters/redis/quota-log.ts';
+import { systemClock, systemRandom, systemTimers } from '../../../src/adapters/system/clock.ts';
+import { compile } from '../../../src/config/compile.ts';
+import { complete } from '../../../src/config/complete.ts';
+import type { QuotaLog } from '../../../src/ports/quota-log.ts';
+import { startWorker } from '../../../src/runtime/start-worker.ts';
+import { openStores } from '../../../src/runtime/stores.ts';
+import { noLogger, noMetrics } from '../../support/silent.ts';
+
+import { task, type Told } from './task.ts';
+
+const { sandboxUrl, redisUrl, keyPrefix, from, calls, chats } = task();
+const raw = {
+  data: 'memory',
+  apps: ['cli_bench', 'cli_warm'].map((id) => ({ id, secret: 'bench' })),
+  upstreams: { feishu: { baseUrl: sandboxUrl } },
+};
+const config = compile(complete(raw, () => 'bench').value, new Map());
+const parts = { clock: systemClock, timers: systemTimers, random: systemRandom, log: noLogger, metrics: noMetrics };
+const redis = new RedisConnection({ ...parts, logger: noLogger, url: redisUrl });
+const log = new RedisQuotaLog(redis, systemTimers, noLogger, { keyPrefix });
+const warmUps = 150;
+let warmUpTrips = 0;
+let longestAskMs = 0;
+const quota: QuotaLog = {
+  take: (ask) => {
+    const askedMs = performance.now();
+    return log.take(ask).pipe(
+      tap(() => {
+        longestAskMs = Math.max(longestAskMs, performance.now() - askedMs);
+      }),
+    );
+  },
+  giveBack: (...args) => log.giveBack(...args),
+  record: (...args) => log.record(...args),
+  refused: (refusal) => log.refused(refusal),
+  ready: () => log.ready(),
+  fleet: () => log.fleet(),
+};
+const stores = { ...openStores(config, parts), quota };
+const { house, worker } = startWorker(config, stores, parts, (error) => {
+  throw error;
+});
+
+function tell(kind: Told['kind']): void {
+  const limiters = [...house.destinations.values()].map(({ limiter }) => limiter);
+  const told: Told = {
+    kind,
+    settled: worker.settled - warmUps,
+    roundTrips: log.roundTrips - warmUpTrips,
+    longestAskMs,
+    splitAmong: Math.max(...limiters.map((limiter) => limiter.snapshot(systemClock.now()).splitAmong)),
+    factor: Math.min(1, ...limiters.flatMap((limiter) => limiter.uses(systemClock.now()).map(({ factor }) => factor))),
+  };
+  process.send?.(told);
+}
+
+function produce(id: string, key: string, call: Readonly<Record<string, unknown>>): void {
+  const value = Buffer.from(JSON.stringify({ id, ...call }));
+  stores.sink.append({ topic: 'calls', key: Buffer.from(key), value, headers: [] }).subscribe({
+    error: (error: unknown) => {
+      throw error;
+    },
+  });
+}
+
+function message(app: string, n: number): void {
+  const chat = `oc_${n % chats}`;
+  const body = { receive_id: chat, msg_type: 'text', content: JSON.stringify({ text: `message ${n}` }) };
+  const query = { receive_id_type: 'chat_id' };
+  produce(`${app}-${n}`, chat, { app, path: '/open-apis/im/v1/messages', query, body });
+}
+
+process.on('message', (asked) => {
+  if (asked === 'status') tell('status');
+  if (asked === 'go') for (let n = from; n < from + calls; n++) message('cli_bench', n);
+});
+process.on('disconnect', () => process.exit());
+
+// Calls of another app first: sockets are opened and code is compiled before it counts.
+for (let n = from; n < from + warmUps; n++) message('cli_warm', n);
+const whenReady = setInterval(() => {
+  if (!log.ready() || worker.settled < warmUps) return;
+  clearInterval(whenReady);
+  warmUpTrips = log.roundTrips;
+  longestAskMs = 0;
+  tell('ready');
+}, 20);
