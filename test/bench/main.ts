@@ -18,7 +18,7 @@ export interface BenchOptions {
   /** Calls of one round; 0: as many as the scenario wants. */
   readonly calls: number;
   /** Parts of the scenario that are wanted; none: all. */
-  readonly parts: readonly string[];
+  readonly parts?: readonly string[];
   readonly tell: (line: string) => void;
 }
 

@@ -52,9 +52,7 @@ export class SharedLimiter {
     this.#handfulParts = {
       ...{ log, clock, timers, lifeMs },
       learn: (limits, reply, nowMs, askedMs) => this.#replied(limits, reply, nowMs, askedMs),
-      unused: (count) => {
-        this.#grants -= count;
-      },
+      unused: (count) => void (this.#grants -= count),
     };
   }
 
@@ -129,8 +127,8 @@ export class SharedLimiter {
     const askedMs = this.#clock.now();
     if (only !== undefined && limited.length === 1) {
       const bucket = this.#buckets.of(only, askedMs);
-      let handful = this.#handfuls.get(bucket);
-      if (handful === undefined) this.#handfuls.set(bucket, (handful = new Handful(bucket, this.#handfulParts)));
+      const handful = this.#handfuls.get(bucket) ?? new Handful(bucket, this.#handfulParts);
+      this.#handfuls.set(bucket, handful);
       return handful.ask(limits);
     }
     const patienceMs = Math.max(...limited.map((limit) => this.#buckets.of(limit, askedMs).patienceMs(askedMs)));
@@ -232,8 +230,8 @@ export class SharedLimiter {
     if (late) {
       // Used now, counted then: the log is told before the first of them leaves its window.
       this.#log.giveBack(limits, answer.stamp, answer.granted);
-      const now = Array.from({ length: answer.granted }, () => 0);
-      for (const limit of limits) if (limit.windows.length > 0) this.#log.record(limit, now);
+      const ago = new Array<number>(answer.granted).fill(0);
+      for (const limit of limits) if (limit.windows.length > 0) this.#log.record(limit, ago);
       return { kind: 'granted', grant: { atMs: nowMs, stamp: undefined } };
     }
     return { kind: 'granted', grant: { atMs: nowMs, stamp: answer.stamp } };

@@ -19,7 +19,7 @@ const parts: Readonly<Record<string, (calls: number) => Promise<Round>>> = {
  * fixed windows, with somebody else taking 40 % for a minute, and with Redis killed for a minute. Takes ten minutes; a part
  * can be named. The bars of `sliding` have the plain names.
  */
-export async function quotaReport({ calls: given, parts: wanted, tell }: BenchOptions): Promise<Report> {
+export async function quotaReport({ calls: given, parts: wanted = [], tell }: BenchOptions): Promise<Report> {
   const calls = given > 0 ? given : usualCalls;
   const bars: Bar[] = [];
   const figures: Record<string, unknown> = { calls };
