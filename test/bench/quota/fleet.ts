@@ -102,7 +102,7 @@ export class Fleet {
       const seen = await this.status();
       if (done(seen)) return seen;
       if (performance.now() > untilMs) throw new Error(`${what}: not within ${limitMs} ms; ${JSON.stringify(seen)}`);
-      await sleep(20);
+      await sleep(100);
     }
   }
 

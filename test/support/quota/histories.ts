@@ -9,7 +9,9 @@ import { ask, bucket, type QuotaLogBench } from './quota-bench.ts';
 const api = bucket('api', [5, 1_000], [12, 10_000]);
 const receivers = [bucket('receiver|1', [2, 1_000]), bucket('receiver|2', [2, 1_000])] as const;
 const month = bucket('month');
-const all = [api, ...receivers, month];
+/** Wide enough that it is kept when it was full. */
+const wide = bucket('wide', [20, 8_000]);
+const all = [api, ...receivers, month, wide];
 
 /** One step of a history. */
 export type HistoryStep =
@@ -22,7 +24,7 @@ export type HistoryStep =
 const take = fc.record({
   do: fc.constant('take' as const),
   other: fc.boolean(),
-  receiver: fc.integer({ min: -1, max: 1 }),
+  receiver: fc.integer({ min: -1, max: 2 }),
   want: fc.integer({ min: 1, max: 4 }),
 });
 const giveBack = fc.record({ do: fc.constant('give-back' as const), pick: fc.nat({ max: 4 }) });
@@ -32,7 +34,7 @@ const wait = fc.record({
 });
 const refuse = fc.record({
   do: fc.constant('refuse' as const),
-  which: fc.nat({ max: 3 }),
+  which: fc.nat({ max: 4 }),
   coolMs: fc.integer({ min: 1, max: 3_000 }),
 });
 const record = fc.record({
@@ -65,6 +67,7 @@ interface Granted {
 }
 
 const limitsOf = (receiver: number): Granted['limits'] => {
+  if (receiver === receivers.length) return [wide, month];
   const named = receivers[receiver];
   return named === undefined ? [api, month] : [api, named, month];
 };

@@ -111,4 +111,26 @@ describe('a quota shared by several workers', () => {
     bench.run(30_000);
     expect(upstream.attempts.filter(({ atMs }) => atMs > 46_900 && atMs <= 47_960)).toHaveLength(50);
   });
+
+  it('splits the limits while the log is away, and counts together again, with nothing granted twice', () => {
+    const { bench, upstream, refused, logs } = fleet(3_000);
+    bench.run(10_000);
+    const before = upstream.attempts.length;
+    for (const log of logs) log.away = true;
+    bench.run(60_000);
+    const away = upstream.attempts.length - before;
+    expect(away).toBeGreaterThan(0);
+    // It comes back empty, to one worker after the other.
+    const empty = new QuotaBook();
+    for (const log of logs) {
+      log.lose(empty);
+      log.away = false;
+      bench.run(1_000);
+    }
+    bench.run(180_000);
+    expect(bench.results).toHaveLength(3_000);
+    expect(refused).toEqual([]);
+    expect(tooClose(upstream.attempts.map(({ atMs }) => atMs))).toBe(0);
+    expect(logs.map(({ recorded }) => recorded.length > 0)).toEqual([true, true, true]);
+  });
 });
