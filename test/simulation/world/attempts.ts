@@ -35,6 +35,9 @@ interface Bucket {
   heardMs: number;
 }
 
+/** Each process counts from its own start, so the last bits of a sum differ. */
+const roundingMs = 1e-6;
+
 /** A refusal reaches the log and holds everybody within this, grants in hand included. */
 const newsMs = 60;
 
@@ -147,15 +150,17 @@ export class Attempts {
     for (const { key, windows } of plan.limits) {
       const own = bucketOf(this.#buckets, `${process.name} ${key}`);
       const all = bucketOf(this.#fleet, key);
-      if (own.coolUntilMs > nowMs)
+      if (own.coolUntilMs - nowMs > roundingMs)
         audit.fail('G4', `${id} starts ${Math.ceil(own.coolUntilMs - nowMs)} ms before the reset of ${key}`);
       // Who has no windows to keep asks the log nothing, and hears nothing.
-      if (windows.length > 0 && !quota.troubled && all.coolUntilMs > nowMs && nowMs - all.heardMs > newsMs)
+      if (windows.length > 0 && !quota.troubled && all.coolUntilMs - nowMs > roundingMs && nowMs - all.heardMs > newsMs)
         audit.fail('G4', `${id} starts before the reset of ${key}, which another process was told of`);
       own.startsMs.push(nowMs);
       all.startsMs.push(nowMs);
       for (const { limit, windowMs } of windows) {
-        if (within(own, limit, windowMs, nowMs))
+        // A log that was empty from one moment to the next is trusted: nobody noticed that it was away.
+        const forgot = nowMs - quota.lostMs < windowMs;
+        if (!forgot && within(own, limit, windowMs, nowMs))
           audit.fail('G4', `${id} is start ${limit + 1} of ${key} by ${process.name} within ${windowMs} ms`);
         // While the log was away, or after it forgot, each process goes by its share, and shares are not exact.
         if (!quota.troubled && within(all, limit, windowMs, nowMs))
@@ -187,5 +192,5 @@ function bucketOf(buckets: Map<string, Bucket>, name: string): Bucket {
 /** Whether the last start is one too many for a window that ends with it. */
 function within({ startsMs }: Bucket, limit: number, windowMs: number, nowMs: number): boolean {
   const earlier = startsMs.at(-1 - limit);
-  return earlier !== undefined && nowMs - earlier < windowMs;
+  return earlier !== undefined && windowMs - (nowMs - earlier) > roundingMs;
 }

@@ -20,6 +20,8 @@ export class QuotaServer {
   troubled = false;
   book = new QuotaBook();
   epoch = 0;
+  /** When it last forgot everything. */
+  lostMs = -Infinity;
   readonly #world: World;
 
   constructor(world: World) {
@@ -31,6 +33,7 @@ export class QuotaServer {
   loseAll(): void {
     this.book = new QuotaBook();
     this.epoch++;
+    this.lostMs = this.#world.clock.now();
   }
 
   get replicas(): number {
