@@ -40,6 +40,11 @@ const commands: readonly {
     load: async () => (await import('./call.ts')).callCommand,
   },
   {
+    name: 'routes',
+    summary: 'test what the routes would do with an event',
+    load: async () => (await import('./routes.ts')).routesCommand,
+  },
+  {
     name: 'topics',
     summary: 'plan, apply or check the topics on the brokers',
     load: async () => (await import('./topics.ts')).topicsCommand,

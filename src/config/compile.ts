@@ -3,6 +3,7 @@ import { retryDefaults, type RetryOptions } from '../operators/retry/options.ts'
 
 import type { Address, Config, FallbackConfig, KafkaConfig, LimitConfig, UpstreamConfig } from './config.ts';
 import { defaults, idempotencyKeyDefaults, serviceDefaults } from './defaults.ts';
+import { compileRoutes } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
 
@@ -36,6 +37,7 @@ export function compile(raw: RawConfig, pem: PemTexts): Config {
     })),
     upstreams,
     events: { ...defaults.events, ...raw.events },
+    routes: compileRoutes(raw.routes),
     worker: {
       inFlight: raw.worker?.inFlight ?? defaults.worker.inFlight,
       ring: { ...defaults.worker.ring, ...ring, capacity: powerOfTwo(ring?.capacity ?? defaults.worker.ring.capacity) },

@@ -1,5 +1,6 @@
 import { defaults, serviceDefaults, upstreamDefaults } from './defaults.ts';
 import { preset } from './presets.ts';
+import { hookUpstreams } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
 import { eachLeaf, merge, type Path, pathText, valueAt } from './tree.ts';
@@ -7,7 +8,7 @@ import { eachLeaf, merge, type Path, pathText, valueAt } from './tree.ts';
 /** A configuration in the words of the file with every value present, and where each came from. */
 export interface Complete {
   readonly value: RawConfig;
-  /** By path text: `default`, `preset gateway`, or what {@link complete} was given for a written value. */
+  /** By path text: `default`, `preset gateway`, `a route`, or what {@link complete} was given for a written value. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
@@ -25,9 +26,10 @@ export function complete(written: RawConfig, sourceOf: (path: Path) => string): 
   };
   const ups: Record<string, RawUpstream> = {};
   const presetUps: Record<string, RawUpstream> = {};
-  for (const name of new Set(['feishu', ...Object.keys(written.upstreams ?? {})])) {
+  const hooks = hookUpstreams(written.routes);
+  for (const name of new Set(['feishu', ...Object.keys(written.upstreams ?? {}), ...Object.keys(hooks)])) {
     const own = written.upstreams?.[name] ?? {};
-    const under = own.preset === undefined ? {} : preset(own.preset, name);
+    const under = { ...hooks[name], ...(own.preset === undefined ? {} : preset(own.preset, name)) };
     presetUps[name] = under;
     ups[name] = upstreamDefaults(name, merge(under, own) as RawUpstream);
   }
@@ -50,7 +52,8 @@ function source(
   if (valueAt(written, path) !== undefined) return sourceOf(path);
   const name = path[1];
   if (path[0] === 'upstreams' && typeof name === 'string' && valueAt(presets[name], path.slice(2)) !== undefined) {
-    return `preset ${written.upstreams?.[name]?.preset ?? ''}`;
+    const named = written.upstreams?.[name]?.preset;
+    return named === undefined ? 'a route' : `preset ${named}`;
   }
   return 'default';
 }

@@ -1,3 +1,4 @@
+import type { RouteSpec } from '../model/route.ts';
 import type { BreakerOptions } from '../operators/breaker/options.ts';
 import type { RetryOptions } from '../operators/retry/options.ts';
 
@@ -137,6 +138,7 @@ export interface Config {
   /** By name; `feishu` is always among them. Has no prototype, so any name may be looked up. */
   readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
   readonly events: EventsConfig;
+  readonly routes: readonly RouteSpec[];
   readonly worker: WorkerConfig;
   readonly logLevel: LogLevel;
   readonly drainMs: number;

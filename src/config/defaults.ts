@@ -11,6 +11,7 @@ export const defaults = {
   listen: { ingress: '127.0.0.1:8080', admin: '127.0.0.1:9464' },
   data: '.larkspur/data',
   apps: [],
+  routes: [],
   events: {
     dedupeMs: 86_400_000,
     maxAgeMs: 8 * 3_600_000,

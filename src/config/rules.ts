@@ -2,6 +2,7 @@ import { isReservedHeader } from '../model/call.ts';
 import { isTree } from '../model/schema-words.ts';
 
 import type { Mistake } from './mistake.ts';
+import { routeTargets } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
 import { type Path } from './tree.ts';
@@ -29,6 +30,7 @@ export function ruleMistakes(config: RawConfig, written: unknown): Mistake[] {
   }
   hosts(config, report);
   apps(config, report);
+  routes(config, report);
   sizes(config, report);
   for (const [name, upstream] of Object.entries(config.upstreams ?? {})) {
     const own = isTree(names['upstreams']) ? names['upstreams'][name] : undefined;
@@ -65,6 +67,24 @@ function apps(config: RawConfig, report: Report): void {
   const { maxAgeMs, dedupeMs } = config.events ?? {};
   // A signature that outlives the memory of its event could be sent again.
   notAbove(report, ['events', 'maxAgeMs'], maxAgeMs, 'events.dedupeMs', dedupeMs);
+}
+
+function routes(config: RawConfig, report: Report): void {
+  const names = new Set<string>();
+  for (const [index, route] of (config.routes ?? []).entries()) {
+    const at: Path = ['routes', index];
+    const targets = routeTargets.filter((target) => route[target] !== undefined);
+    if (targets.length !== 1) {
+      report(at, `leads to ${targets.join(' and ') || 'nothing'}, must have one of ${routeTargets.join(', ')}`);
+    }
+    if (route.name !== undefined && names.has(route.name)) {
+      report([...at, 'name'], `is ${route.name}, which stands in the list before`);
+    }
+    if (route.name !== undefined) names.add(route.name);
+    if (route.app !== undefined && !(config.apps ?? []).some(({ id }) => id === route.app)) {
+      report([...at, 'app'], `is ${route.app}, which is not among apps`);
+    }
+  }
 }
 
 function sizes(config: RawConfig, report: Report): void {

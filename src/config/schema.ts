@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 
+import { routeSchema } from './schema-route.ts';
 import { ms, oneOf, section, upstreamSchema } from './schema-upstream.ts';
 
 // 1 to 65535.
@@ -129,13 +130,7 @@ export const configSchema = Type.Partial(
         additionalProperties: false,
         description: 'APIs by name: small letters, digits, dash, underscore',
       }),
-      routes: Type.Array(
-        Type.Object(
-          { on: Type.String({ minLength: 1, description: 'event type, * allowed' }) },
-          { additionalProperties: true },
-        ),
-        { description: 'which event goes where' },
-      ),
+      routes: Type.Array(routeSchema, { maxItems: 1000, description: 'which event goes where' }),
       events,
       worker,
       profiles: Type.Record(Type.String(), Type.Unknown(), { description: 'workers with topics of their own' }),

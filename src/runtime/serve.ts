@@ -12,6 +12,7 @@ import type { HttpRoute } from '../ports/http-route.ts';
 
 import { eventDoors } from './event-doors.ts';
 import { refusals } from './profiles.ts';
+import { type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
 import { openStores, type Stores } from './stores.ts';
@@ -46,6 +47,7 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
   const stores = openStores(config, parts);
   const servers: RunningServer[] = [];
   let worker: RunningWorker | undefined;
+  let routes: RunningRoutes | undefined;
   let fail: (error: LarkspurError) => void = () => undefined;
   const failed = new Promise<LarkspurError>((resolve) => {
     fail = resolve;
@@ -57,6 +59,8 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
     return `http://${server.host}:${server.port}`;
   };
   const stop = async (): Promise<Stopped> => {
+    // Routes first: what they make of an event is for the worker.
+    await routes?.stop();
     const stopped = (await worker?.stop()) ?? 'drained';
     await Promise.all(servers.map((server) => server.close()));
     await stores.close();
@@ -79,6 +83,9 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
       }),
     );
     if (roles.worker) worker = startWorker(config, stores, parts, (error) => fail(error));
+    if (roles.worker && config.routes.length > 0) {
+      routes = startRoutes(config, stores, parts, (error) => fail(error));
+    }
     const ingressUrl = roles.ingress
       ? await listen('ingress', config.listen.ingress, [
           ...callsRoutes({

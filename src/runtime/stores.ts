@@ -44,6 +44,8 @@ export interface Stores {
   readonly eventClaims: ClaimStore;
   /** A member of the workers' group, reading `calls`. */
   source(): RecordSource;
+  /** A member of the routes' group, reading `events`. */
+  eventSource(): RecordSource;
   /** Whether what is needed is there. Upstreams are never part of it. */
   readiness(): readonly ReadinessCheck[];
   /** The last records of a topic, oldest first, read beside all groups. Errors with `topic_missing`. */
@@ -58,6 +60,7 @@ export function openStores(config: Config, parts: WorldParts): Stores {
 }
 
 const inputTopics = ['calls'];
+const eventTopics = ['events'];
 
 function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Stores {
   const store = openEmbedded({ data: config.data, clock, timers, logger: log, topics: topicDeclarations });
@@ -68,6 +71,7 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     quota: new MemoryQuotaLog(clock),
     eventClaims: store.eventClaims,
     source: () => store.source('larkspur-worker', inputTopics),
+    eventSource: () => store.source('larkspur-worker-routes', eventTopics),
     readiness: () => [
       store.ready()
         ? { name: 'store', ready: true }
@@ -98,22 +102,19 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
   const eventClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${config.redis.keyPrefix}event:` });
   const sink = createKafkaSink(shared);
   const sources: ReturnType<typeof createKafkaSource>[] = [];
+  const member = (group: string, topics: readonly string[]): RecordSource => {
+    const source = createKafkaSource({ ...shared, group, topics, tuning: tuningFor(kafka.sessionTimeoutMs) });
+    sources.push(source);
+    return source;
+  };
   const stores: Stores = {
     mode: 'kafka',
     sink,
     claims,
     quota,
     eventClaims,
-    source: () => {
-      const source = createKafkaSource({
-        ...shared,
-        group: kafka.group,
-        topics: inputTopics,
-        tuning: tuningFor(kafka.sessionTimeoutMs),
-      });
-      sources.push(source);
-      return source;
-    },
+    source: () => member(kafka.group, inputTopics),
+    eventSource: () => member(`${kafka.group}-routes`, eventTopics),
     readiness: () => [
       check(
         'kafka',

@@ -49,7 +49,7 @@ export function messageEvent({ app, verificationToken = '' }: From, seed: EventS
         chat_id: subject,
         chat_type: 'group',
         message_type: 'text',
-        content: JSON.stringify({ text: `message ${n}` }),
+        content: JSON.stringify({ text: `n=${n}` }),
       },
     },
   };

@@ -78,7 +78,6 @@ redis: { url: "redis://r" }
 `);
 
     expect(warnings).toEqual([
-      'routes is accepted but not acted on in this version',
       'upstreams.a.targets is accepted but not acted on in this version',
       'upstreams.a.health is accepted but not acted on in this version',
       'upstreams.a.breaker.mode is accepted but not acted on in this version',

@@ -26,7 +26,7 @@ const files = new ConfigFiles();
 afterAll(() => files.remove());
 
 /** Sections by their place, so that both languages are found. */
-const section = { call: 7, result: 8, deadLetter: 9, http: 10, commands: 11, configuration: 12 };
+const section = { call: 8, result: 9, deadLetter: 10, http: 11, commands: 12, configuration: 13 };
 const firstCode = (cell = ''): string => /`([^`]+)`/.exec(cell)?.[1] ?? '';
 
 describe.each(all)('%s', (path, text) => {
@@ -81,12 +81,13 @@ describe.each(both)('what %s promises', (_path, text) => {
     const yaml = blocksOf(text).filter(({ language }) => language === 'yaml');
     const env = {
       FEISHU_APP_SECRET: 's',
+      FEISHU_ENCRYPT_KEY: 'k',
       KAFKA_PASSWORD: 'p',
       REDIS_URL: 'redis://localhost:6379',
       LARKSPUR_ADMIN_TOKEN: 't',
     };
 
-    expect(yaml).toHaveLength(2);
+    expect(yaml).toHaveLength(4);
     for (const block of yaml) expect(files.load(block.text, { env }).warnings).toEqual([]);
   });
 
@@ -149,7 +150,7 @@ describe.each(both)('what %s promises', (_path, text) => {
   });
 
   it('is honest about every key that is not acted on', () => {
-    const paragraph = text.split('\n\n').find((part) => part.startsWith('`routes` '));
+    const paragraph = text.split('\n\n').find((part) => part.startsWith('`profiles` '));
 
     expect(codeOf(paragraph ?? '')).toEqual(keysNotActedOn());
   });

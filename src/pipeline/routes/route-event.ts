@@ -1,0 +1,175 @@
+import { defer, EMPTY, expand, map, merge, Observable, of, take, takeLast, toArray } from 'rxjs';
+
+import type { Call } from '../../model/call.ts';
+import { checkCall } from '../../model/contracts.ts';
+import { deadLetterHeaders, type DeadLetterHistory, type DeadLetterReason } from '../../model/dead-letter.ts';
+import type { Event } from '../../model/event.ts';
+import { carriedHeaders } from '../../model/headers.ts';
+import { originOf, type InRecord, type OutRecord } from '../../model/record.ts';
+import { answersCallbacks, callbackTypes, callIdOf, type EventView, isFor, viewOfEvent } from '../../model/route.ts';
+import { isTree } from '../../model/schema-words.ts';
+import { isoTime } from '../../model/time.ts';
+import { andThen } from '../../operators/interop/and-then.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
+import type { Acted, Route } from '../../ports/route.ts';
+
+/** What one route came to for one event. */
+export interface RouteOutcome {
+  readonly route: string;
+  /** `called`: its calls, or its copy, are among the records; `idle`: it wants nothing; `differs`: its condition does not hold. */
+  readonly outcome: 'called' | 'idle' | 'differs' | 'dead-letter';
+}
+
+/** What all routes came to: records to be written, and an outcome each. */
+export interface Routing {
+  readonly records: readonly OutRecord[];
+  readonly outcomes: readonly RouteOutcome[];
+}
+
+/** What routing an event needs. */
+export interface RoutingContext {
+  readonly routes: readonly Route[];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Names the cluster in origins. */
+  readonly cluster: () => string;
+}
+
+// A handler that fails is tried again so much later each time, then its event is a dead letter.
+const againAfterMs = [1_000, 5_000];
+
+/** Runs every route that is for an event. Writes nothing itself: what is to be written comes together, at the end. */
+export function routeEvent(record: InRecord, context: RoutingContext): Observable<Routing> {
+  if (record.value === null) return of({ records: [], outcomes: [] });
+  const event = eventIn(record.value);
+  if (event === undefined) {
+    const letter = deadLetter(record, context, 'undecodable', 'The record is no event.');
+    return of({ records: [letter], outcomes: [{ route: 'none', outcome: 'dead-letter' }] });
+  }
+  const view = viewOfEvent(event);
+  // What answers callbacks has done so at the door.
+  const fitting = context.routes.filter(
+    ({ spec }) => isFor(spec, event) && !(callbackTypes.has(event.type) && answersCallbacks(spec.to.kind)),
+  );
+  return merge(...fitting.map((route) => routeOne(route, view, record, context))).pipe(
+    toArray(),
+    map((parts) => ({
+      records: parts.flatMap(({ records }) => records),
+      outcomes: parts.flatMap(({ outcomes }) => outcomes),
+    })),
+  );
+}
+
+function routeOne(route: Route, view: EventView, record: InRecord, context: RoutingContext): Observable<Routing> {
+  const { name, to } = route.spec;
+  const ended = (outcome: RouteOutcome['outcome'], records: readonly OutRecord[] = []): Routing => ({
+    records,
+    outcomes: [{ route: name, outcome }],
+  });
+  const dead = (reason: DeadLetterReason, message: string, faults?: DeadLetterHistory['faults']): Routing =>
+    ended('dead-letter', [deadLetter(record, context, reason, `route ${name}: ${message}`, faults)]);
+  return andThen(route.fits(view), (fit) => {
+    if (fit.kind === 'failed') return of(dead('permanent', fit.message));
+    if (fit.kind === 'differs') return of(ended('differs'));
+    if (to.kind === 'topic') return of(ended('called', [copyOf(record, to.topic)]));
+    return actWithRetries(route, view, context.timers).pipe(
+      map((acted) => {
+        if (acted.kind === 'failed') return dead(acted.again ? 'attempts_exhausted' : 'permanent', acted.message);
+        const checked = acted.calls.map((call) => checkCall(withApp(call, view.app)));
+        const faults = checked.flatMap((check) => (check.ok ? [] : check.faults));
+        if (faults.length > 0) return dead('invalid_call', 'what it gives is no call', faults.slice(0, 20));
+        const calls = checked.flatMap((check) => (check.ok ? [callRecord(check.call, record)] : []));
+        return ended(calls.length > 0 ? 'called' : 'idle', calls);
+      }),
+    );
+  });
+}
+
+function actWithRetries(route: Route, view: EventView, timers: Timers): Observable<Acted> {
+  const callId = callIdOf(view, route.spec.name);
+  function attempt(n: number): Observable<{ readonly n: number; readonly acted: Acted }> {
+    return defer(() => route.act(view, callId)).pipe(
+      take(1),
+      map((acted) => ({ n, acted })),
+    );
+  }
+  return attempt(0).pipe(
+    expand(({ n, acted }) => {
+      const waitMs = againAfterMs[n];
+      if (acted.kind === 'done' || !acted.again || waitMs === undefined) return EMPTY;
+      return andThen(pause(timers, waitMs), () => attempt(n + 1));
+    }),
+    map(({ acted }) => acted),
+    takeLast(1),
+  );
+}
+
+function pause(timers: Timers, ms: number): Observable<true> {
+  return new Observable((subscriber) =>
+    timers.after(ms, () => {
+      subscriber.next(true);
+      subscriber.complete();
+    }),
+  );
+}
+
+function eventIn(value: Buffer): Event | undefined {
+  try {
+    const event: unknown = JSON.parse(value.toString('utf8'));
+    const isEvent = isTree(event) && ['id', 'type', 'app'].every((name) => typeof event[name] === 'string');
+    return isEvent && isTree(event['body']) ? (event as unknown as Event) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A call of Feishu's goes out as the app that the event is of, unless it says otherwise. */
+function withApp(call: unknown, app: string): unknown {
+  if (!isTree(call) || call['app'] !== undefined) return call;
+  return call['upstream'] === undefined || call['upstream'] === 'feishu' ? { ...call, app } : call;
+}
+
+function callRecord(call: Call, { key, headers }: InRecord): OutRecord {
+  return {
+    topic: 'calls',
+    // In the order of what the event is about.
+    key: call.orderingKey === undefined ? key : Buffer.from(call.orderingKey),
+    value: Buffer.from(JSON.stringify(call)),
+    headers: carriedHeaders(headers),
+  };
+}
+
+function copyOf({ key, value, headers }: InRecord, topic: string): OutRecord {
+  return { topic, key, value, headers };
+}
+
+function deadLetter(
+  record: InRecord,
+  { clock, cluster }: RoutingContext,
+  reason: DeadLetterReason,
+  message: string,
+  faults?: DeadLetterHistory['faults'],
+): OutRecord {
+  const history: DeadLetterHistory = {
+    reason,
+    message: message.slice(0, 500),
+    at: isoTime(clock.wall()),
+    ...(faults === undefined ? {} : { faults }),
+    attempts: [],
+  };
+  const own = new Set<string>(Object.values(deadLetterHeaders));
+  const header = (name: string, text: string) => [name, Buffer.from(text)] as const;
+  return {
+    topic: 'dead-letters',
+    key: record.key,
+    value: record.value,
+    headers: [
+      ...record.headers.filter(([name]) => !own.has(name)),
+      header(deadLetterHeaders.reason, reason),
+      header(deadLetterHeaders.class, 'none'),
+      header(deadLetterHeaders.origin, originOf(cluster(), record)),
+      header(deadLetterHeaders.attempts, '0'),
+      header(deadLetterHeaders.history, JSON.stringify(history)),
+    ],
+  };
+}
