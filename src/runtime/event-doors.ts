@@ -1,28 +1,99 @@
 import { randomUUID } from 'node:crypto';
 
-import type { Config } from '../config/config.ts';
-import { eventRoutes } from '../ingress/feishu/doors.ts';
+import { map } from 'rxjs';
+
+import { OriginPool } from '../adapters/http/pools.ts';
+import { HttpUpstream } from '../adapters/http/upstream.ts';
+import { openRoutes } from '../adapters/routes/routes.ts';
+import type { Config, UpstreamConfig } from '../config/config.ts';
+import type { AskService } from '../ingress/feishu/callback-desk.ts';
+import { feishuRoutes } from '../ingress/feishu/doors.ts';
+import { checkCall } from '../model/contracts.ts';
+import { LarkspurError } from '../model/errors.ts';
+import { jsonOrText } from '../model/json-levels.ts';
+import { answersCallbacks } from '../model/route.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 
+import { profileOf } from './profiles.ts';
 import type { Stores, WorldParts } from './stores.ts';
 
-/** The doors of Feishu for the configured apps, on the stores of this process. */
-export function eventDoors({ apps, events }: Config, stores: Stores, parts: WorldParts): readonly HttpRoute[] {
-  return eventRoutes({
-    apps: apps.map((app) => ({
+/** The doors of Feishu, with the threads and sockets that answer callbacks. */
+export interface EventDoors {
+  readonly routes: readonly HttpRoute[];
+  /** Ends them. */
+  close(): Promise<void>;
+}
+
+/**
+ * The doors of Feishu for the configured apps, on the stores of this process.
+ * @throws {LarkspurError} `config_invalid` for an expression with a mistake
+ */
+export function eventDoors(config: Config, stores: Stores, parts: WorldParts): EventDoors {
+  const specs = config.routes.filter(({ to }) => answersCallbacks(to.kind));
+  const opened = openRoutes(specs, parts.timers);
+  const services = new Services(config, parts);
+  const routes = feishuRoutes({
+    apps: config.apps.map((app) => ({
       id: app.id,
       encryptKeys: present(app.encryptKey, app.previousEncryptKey),
       verificationTokens: present(app.verificationToken, app.previousVerificationToken),
     })),
-    settings: events,
+    settings: config.events,
     sink: stores.sink,
     claims: stores.eventClaims,
     clock: parts.clock,
     timers: parts.timers,
     metrics: parts.metrics,
+    routes: opened.routes,
+    ask: (call) => services.ask(call),
     process: randomUUID(),
     ready: () => stores.readiness().every(({ ready }) => ready),
   });
+  return {
+    routes,
+    close: async () => {
+      await Promise.all([opened.close(), services.close()]);
+    },
+  };
+}
+
+/** The services of routes, asked once and at once: a person waits, so there is no retry. */
+class Services {
+  readonly #config: Config;
+  readonly #parts: WorldParts;
+  readonly #pools = new Map<string, OriginPool>();
+
+  constructor(config: Config, parts: WorldParts) {
+    this.#config = config;
+    this.#parts = parts;
+  }
+
+  ask(call: unknown): ReturnType<AskService> {
+    const checked = checkCall(call);
+    const upstream = checked.ok ? this.#config.upstreams[checked.call.upstream ?? ''] : undefined;
+    if (!checked.ok || upstream === undefined) throw new LarkspurError('internal', 'a route made no call');
+    const plan = profileOf(upstream, this.#config.apps).plan(checked.call, checked.call.id ?? '');
+    if ('reason' in plan) throw new LarkspurError('internal', plan.message);
+    return new HttpUpstream(this.#pool(upstream)).send(plan.request, upstream.timeouts.totalMs).pipe(
+      map((exchange) => {
+        if (exchange.kind === 'answered' && exchange.status < 300) return jsonOrText(exchange.body.toString('utf8'));
+        throw new LarkspurError('no_answer', exchange.kind === 'failed' ? exchange.failure : `HTTP ${exchange.status}`);
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
+  }
+
+  #pool({ name, baseUrl, connections, timeouts }: UpstreamConfig): OriginPool {
+    let pool = this.#pools.get(name);
+    if (pool === undefined) {
+      pool = new OriginPool(baseUrl, { connections, connectTimeoutMs: timeouts.connectMs }, this.#parts.clock);
+      this.#pools.set(name, pool);
+    }
+    return pool;
+  }
 }
 
 function present(...texts: readonly (string | undefined)[]): string[] {

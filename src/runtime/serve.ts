@@ -10,7 +10,7 @@ import { LarkspurError, messageOf } from '../model/errors.ts';
 import { recordView } from '../model/record-view.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 
-import { eventDoors } from './event-doors.ts';
+import { type EventDoors, eventDoors } from './event-doors.ts';
 import { refusals } from './profiles.ts';
 import { type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
@@ -48,6 +48,7 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
   const servers: RunningServer[] = [];
   let worker: RunningWorker | undefined;
   let routes: RunningRoutes | undefined;
+  let doors: EventDoors | undefined;
   let fail: (error: LarkspurError) => void = () => undefined;
   const failed = new Promise<LarkspurError>((resolve) => {
     fail = resolve;
@@ -63,6 +64,7 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
     await routes?.stop();
     const stopped = (await worker?.stop()) ?? 'drained';
     await Promise.all(servers.map((server) => server.close()));
+    await doors?.close();
     await stores.close();
     return stopped;
   };
@@ -86,20 +88,22 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
     if (roles.worker && config.routes.length > 0) {
       routes = startRoutes(config, stores, parts, (error) => fail(error));
     }
-    const ingressUrl = roles.ingress
-      ? await listen('ingress', config.listen.ingress, [
-          ...callsRoutes({
-            sink: stores.sink,
-            claims: stores.claims,
-            timers: parts.timers,
-            metrics: parts.metrics,
-            newId: randomUUID,
-            refusalOf: refusals(config),
-            sinkReady: () => stores.readiness().every(({ ready }) => ready),
-          }),
-          ...eventDoors(config, stores, parts),
-        ])
-      : undefined;
+    if (roles.ingress) doors = eventDoors(config, stores, parts);
+    const ingressUrl =
+      doors !== undefined
+        ? await listen('ingress', config.listen.ingress, [
+            ...callsRoutes({
+              sink: stores.sink,
+              claims: stores.claims,
+              timers: parts.timers,
+              metrics: parts.metrics,
+              newId: randomUUID,
+              refusalOf: refusals(config),
+              sinkReady: () => stores.readiness().every(({ ready }) => ready),
+            }),
+            ...doors.routes,
+          ])
+        : undefined;
     return { stores, worker, ingressUrl, adminUrl, failed, stop };
   } catch (error) {
     await stop();

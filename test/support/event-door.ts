@@ -1,18 +1,21 @@
 import { createHash } from 'node:crypto';
 
-import { toArray } from 'rxjs';
+import { NEVER, toArray } from 'rxjs';
 
 import { type Embedded, openEmbedded } from '../../src/adapters/embedded/embedded.ts';
 import { startServer } from '../../src/adapters/http/server.ts';
 import { createMetrics, type ScrapableMetrics } from '../../src/adapters/prometheus/metrics.ts';
+import { openRoutes } from '../../src/adapters/routes/routes.ts';
 import { defaults } from '../../src/config/defaults.ts';
-import { type EventDoorSettings, eventRoutes } from '../../src/ingress/feishu/doors.ts';
+import type { AskService } from '../../src/ingress/feishu/callback-desk.ts';
+import { type EventDoorSettings, feishuRoutes } from '../../src/ingress/feishu/doors.ts';
 import type { EventApp } from '../../src/ingress/feishu/event-app.ts';
 import type { Event } from '../../src/model/event.ts';
 import type { InRecord } from '../../src/model/record.ts';
+import type { RouteSpec } from '../../src/model/route.ts';
 import { topicDeclarations } from '../../src/model/topics.ts';
 import type { RecordSink } from '../../src/ports/record-sink.ts';
-import { messageEvent } from '../../src/sandbox/events/bodies.ts';
+import { cardAction, messageEvent } from '../../src/sandbox/events/bodies.ts';
 import { seal } from '../../src/sandbox/events/seal.ts';
 
 import { httpAsk } from './http-ask.ts';
@@ -31,6 +34,8 @@ export interface EventDoor {
   send(body: string | Buffer, headers?: Record<string, string>, app?: string): ReturnType<typeof httpAsk>;
   /** Seals a body as Feishu does, with the app's first key and token, and sends it. */
   deliver(body: unknown, app?: string): ReturnType<typeof httpAsk>;
+  /** Presses a button of a card and awaits the answer. */
+  press(value: unknown): ReturnType<typeof httpAsk>;
   records(): Promise<InRecord[]>;
   events(): Promise<Event[]>;
   close(): Promise<void>;
@@ -51,11 +56,14 @@ export interface EventDoorOptions {
   /** Stands before the store's own sink. */
   readonly sink?: (store: Embedded) => RecordSink;
   readonly ready?: () => boolean;
+  readonly routes?: readonly RouteSpec[];
+  ask?(call: unknown): ReturnType<AskService>;
   /** Another door on the same store and clock: a second process. */
   readonly beside?: EventDoor;
 }
 
 let doors = 0;
+let presses = 0;
 
 /** Opens one; who opens it closes it. The clock stands at the moment of the signature vectors. */
 export async function openEventDoor(options: EventDoorOptions = {}): Promise<EventDoor> {
@@ -66,7 +74,8 @@ export async function openEventDoor(options: EventDoorOptions = {}): Promise<Eve
   const store =
     beside?.store ??
     openEmbedded({ data: 'memory', clock: time, timers: time, logger: log, topics: topicDeclarations });
-  const routes = eventRoutes({
+  const openedRoutes = openRoutes(options.routes ?? [], time);
+  const routes = feishuRoutes({
     apps,
     settings: { ...defaults.events, ...settings },
     sink: options.sink?.(store) ?? store.sink,
@@ -74,30 +83,43 @@ export async function openEventDoor(options: EventDoorOptions = {}): Promise<Eve
     clock: time,
     timers: time,
     metrics,
+    routes: openedRoutes.routes,
+    ask: (call) => options.ask?.(call) ?? NEVER,
     process: `door-${doors++}`,
     ready,
   });
   const server = await startServer({ name: 'ingress', host: '127.0.0.1', port: 0, routes, log, metrics });
-  const send: EventDoor['send'] = (body, headers = {}, app = apps[0]?.id ?? '') =>
-    httpAsk(server.port, `/feishu/${app}/events`, {
+  const post = (door: string, body: string | Buffer, headers: Record<string, string>, app: string) =>
+    httpAsk(server.port, `/feishu/${app}/${door}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body,
     });
+  const firstId = apps[0]?.id ?? '';
+  const send: EventDoor['send'] = (body, headers = {}, app = firstId) => post('events', body, headers, app);
+  const sealed = (body: unknown, id: string) => {
+    const [encryptKey] = apps.find((one) => one.id === id)?.encryptKeys ?? [];
+    const target = { urls: [''], app: id, ...(encryptKey === undefined ? {} : { encryptKey }) };
+    return seal(target, body, time.wall(), seededRandom(doors));
+  };
   const records = () => only(store.tail('events', { last: 1_000_000, follow: false }).pipe(toArray()));
   return {
     port: server.port,
     ...{ time, log, metrics, store, send, records },
-    deliver: (body, id = apps[0]?.id ?? '') => {
-      const app = apps.find((one) => one.id === id);
-      const [encryptKey] = app?.encryptKeys ?? [];
-      const target = { urls: [''], app: id, ...(encryptKey === undefined ? {} : { encryptKey }) };
-      const sealed = seal(target, body, time.wall(), seededRandom(doors));
-      return send(sealed.body, sealed.headers, id);
+    deliver: (body, id = firstId) => {
+      const request = sealed(body, id);
+      return send(request.body, request.headers, id);
+    },
+    press: (value) => {
+      const seed = { n: presses++, subject: 'oc_1', wallMs: time.wall(), salt: 'p' };
+      const [verificationToken = ''] = apps[0]?.verificationTokens ?? [];
+      const request = sealed(cardAction({ app: firstId, verificationToken }, seed, value).body, firstId);
+      return post('callbacks', request.body, request.headers, firstId);
     },
     events: async () => (await records()).map(({ value }) => JSON.parse(String(value)) as Event),
     close: async () => {
       await server.close();
+      await openedRoutes.close();
       if (beside === undefined) await store.close();
     },
   };
