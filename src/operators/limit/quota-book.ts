@@ -5,6 +5,8 @@ import { defaultStretchMs, factorRule, fullRule, leastShared } from './options.t
 
 /** What may be set for a {@link QuotaBook}. */
 export interface QuotaBookOptions {
+  /** Whether refusals teach a smaller share of the limits; default true. */
+  readonly learns?: boolean;
   /** Milliseconds added to every window. Default 60. */
   readonly stretchMs?: number;
   /** Buckets kept without need; from there on idle ones make room. Default 10,000. */
@@ -41,9 +43,11 @@ const lookedAt = 8;
 export class QuotaBook {
   readonly #stretchMs: number;
   readonly #maxBuckets: number;
+  readonly #learns: boolean;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor({ stretchMs = defaultStretchMs, maxBuckets = 10_000 }: QuotaBookOptions = {}) {
+  constructor({ stretchMs = defaultStretchMs, maxBuckets = 10_000, learns = true }: QuotaBookOptions = {}) {
+    this.#learns = learns;
     this.#stretchMs = stretchMs;
     this.#maxBuckets = maxBuckets;
   }
@@ -130,7 +134,7 @@ export class QuotaBook {
       return starts;
     });
     const before = bucket.factorBefore;
-    if (windows.length > 0) {
+    if (windows.length > 0 && this.#learns) {
       const lower = letThrough < before * 0.99 ? letThrough : before * factorRule.unexplained;
       bucket.factor = Math.min(bucket.factor, Math.max(factorRule.floor, before * factorRule.mostLost, lower));
     }
