@@ -3,13 +3,13 @@ import { defer, filter, finalize, map, merge, mergeMap, type Observable, of, rep
 import type { Call } from '../model/call.ts';
 import { type Fault, type HttpRequest, type HttpResponse, jsonResponse, problemResponse } from '../model/http.ts';
 import type { OutRecord } from '../model/record.ts';
+import { after } from '../operators/interop/after.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 
-import { after } from './after.ts';
 import { answerOf } from './answer-of.ts';
 import { BoundedIntake, type Intake } from './intake.ts';
 import { readCall } from './read-call.ts';

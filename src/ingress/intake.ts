@@ -1,10 +1,9 @@
 import { defer, finalize, map, merge, type Observable, of, ReplaySubject, share, take } from 'rxjs';
 
 import type { OutRecord } from '../model/record.ts';
+import { after } from '../operators/interop/after.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { Ack, RecordSink } from '../ports/record-sink.ts';
-
-import { after } from './after.ts';
 
 /** What became of a record that was handed in: as the sink says, or `busy` (not taken), or `late` (may yet be written). */
 export type Intake = Ack | { readonly kind: 'busy' | 'late' };

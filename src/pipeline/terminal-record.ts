@@ -74,7 +74,8 @@ function resultRecord(input: InRecord, json: string): Terminal {
   };
 }
 
-function deadLetterRecord(
+/** A dead letter: key, value and headers of its input untouched, what is known of its end in headers beside them. */
+export function deadLetterRecord(
   input: InRecord,
   origin: string,
   history: DeadLetterHistory,

@@ -1,3 +1,5 @@
+import { Subject } from 'rxjs';
+
 import { openRoutes } from '../adapters/routes/routes.ts';
 import type { Config } from '../config/config.ts';
 import { LarkspurError, messageOf } from '../model/errors.ts';
@@ -5,9 +7,14 @@ import { routeEvents } from '../pipeline/routes/route-events.ts';
 
 import type { Stores, WorldParts } from './stores.ts';
 
+const longestStopMs = 5_000;
+
 /** Routes that are fed. */
 export interface RunningRoutes {
-  /** Leaves the group and ends the handlers' threads. Events under way are routed again by the next one, under the same ids. */
+  /**
+   * Lets events under way end for up to five seconds, commits, leaves the group and ends the handlers' threads. What did not
+   * end is routed again by the next one, under the same ids.
+   */
   stop(): Promise<void>;
 }
 
@@ -28,7 +35,12 @@ export function startRoutes(
     'outcome',
   ]);
   const source = stores.eventSource();
-  const running = routeEvents({ ...parts, routes: opened.routes, source, sink: stores.sink })(source.event$).subscribe({
+  const stop$ = new Subject<void>();
+  let tellEnded = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (tellEnded = resolve));
+  const context = { ...parts, routes: opened.routes, source, sink: stores.sink, stop$ };
+  const running = routeEvents(context)(source.event$).subscribe({
+    complete: () => tellEnded(),
     next: (all) => {
       for (const { route, outcome } of all) outcomes.add({ route, outcome });
     },
@@ -39,6 +51,10 @@ export function startRoutes(
   });
   return {
     stop: async () => {
+      stop$.next();
+      const cancel = parts.timers.after(longestStopMs, tellEnded);
+      await ended;
+      cancel();
       running.unsubscribe();
       await opened.close();
     },

@@ -26,10 +26,10 @@ import { type HttpResponse, jsonResponse, problemResponse } from '../../model/ht
 import type { OutRecord } from '../../model/record.ts';
 import { answersCallbacks, callIdOf, type EventView, isFor, viewOfEvent } from '../../model/route.ts';
 import { isTree } from '../../model/schema-words.ts';
+import { after } from '../../operators/interop/after.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 import type { Acted, Route } from '../../ports/route.ts';
-import { after } from '../after.ts';
 
 import type { Admitted } from './delivery-gate.ts';
 import type { EventIntake } from './event-intake.ts';

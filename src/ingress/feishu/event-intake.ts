@@ -15,10 +15,10 @@ import {
 } from 'rxjs';
 
 import { type OutRecord, sizeOf } from '../../model/record.ts';
+import { after } from '../../operators/interop/after.ts';
 import type { Claim, ClaimReply, ClaimStore } from '../../ports/claim-store.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
-import { after } from '../after.ts';
 
 /** What became of an event. */
 export type Taken =

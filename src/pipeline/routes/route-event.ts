@@ -1,17 +1,19 @@
-import { defer, EMPTY, expand, map, merge, Observable, of, take, takeLast, toArray } from 'rxjs';
+import { defer, EMPTY, expand, map, merge, type Observable, of, take, takeLast, toArray } from 'rxjs';
 
 import type { Call } from '../../model/call.ts';
 import { checkCall } from '../../model/contracts.ts';
-import { deadLetterHeaders, type DeadLetterHistory, type DeadLetterReason } from '../../model/dead-letter.ts';
+import type { DeadLetterHistory, DeadLetterReason } from '../../model/dead-letter.ts';
 import type { Event } from '../../model/event.ts';
 import { carriedHeaders } from '../../model/headers.ts';
 import { originOf, type InRecord, type OutRecord } from '../../model/record.ts';
 import { answersCallbacks, callbackTypes, callIdOf, type EventView, isFor, viewOfEvent } from '../../model/route.ts';
 import { isTree } from '../../model/schema-words.ts';
 import { isoTime } from '../../model/time.ts';
+import { after } from '../../operators/interop/after.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Acted, Route } from '../../ports/route.ts';
+import { deadLetterRecord } from '../terminal-record.ts';
 
 /** What one route came to for one event. */
 export interface RouteOutcome {
@@ -97,19 +99,10 @@ function actWithRetries(route: Route, view: EventView, timers: Timers): Observab
     expand(({ n, acted }) => {
       const waitMs = againAfterMs[n];
       if (acted.kind === 'done' || !acted.again || waitMs === undefined) return EMPTY;
-      return andThen(pause(timers, waitMs), () => attempt(n + 1));
+      return andThen(after(timers, waitMs), () => attempt(n + 1));
     }),
     map(({ acted }) => acted),
     takeLast(1),
-  );
-}
-
-function pause(timers: Timers, ms: number): Observable<true> {
-  return new Observable((subscriber) =>
-    timers.after(ms, () => {
-      subscriber.next(true);
-      subscriber.complete();
-    }),
   );
 }
 
@@ -143,6 +136,12 @@ function copyOf({ key, value, headers }: InRecord, topic: string): OutRecord {
   return { topic, key, value, headers };
 }
 
+/** The dead letter of an event of which something was made that its topic does not take. */
+export function tooLarge(record: InRecord, topic: string, limitBytes: number, context: RoutingContext): OutRecord {
+  const message = `a route made a record for ${topic} that is larger than that topic takes (${limitBytes} bytes)`;
+  return deadLetter(record, context, 'invalid_call', message);
+}
+
 function deadLetter(
   record: InRecord,
   { clock, cluster }: RoutingContext,
@@ -157,19 +156,5 @@ function deadLetter(
     ...(faults === undefined ? {} : { faults }),
     attempts: [],
   };
-  const own = new Set<string>(Object.values(deadLetterHeaders));
-  const header = (name: string, text: string) => [name, Buffer.from(text)] as const;
-  return {
-    topic: 'dead-letters',
-    key: record.key,
-    value: record.value,
-    headers: [
-      ...record.headers.filter(([name]) => !own.has(name)),
-      header(deadLetterHeaders.reason, reason),
-      header(deadLetterHeaders.class, 'none'),
-      header(deadLetterHeaders.origin, originOf(cluster(), record)),
-      header(deadLetterHeaders.attempts, '0'),
-      header(deadLetterHeaders.history, JSON.stringify(history)),
-    ],
-  };
+  return deadLetterRecord(record, originOf(cluster(), record), history, undefined).record;
 }

@@ -1,6 +1,6 @@
 import { Observable } from 'rxjs';
 
-import type { Timers } from '../ports/clock.ts';
+import type { Timers } from '../../ports/clock.ts';
 
 /** Emits once after `ms` and completes. Unsubscribing cancels the timer. */
 export function after(timers: Timers, ms: number): Observable<true> {
