@@ -1,7 +1,6 @@
-import { EMPTY, type Observable } from 'rxjs';
+import type { Observable } from 'rxjs';
 
 import { andThen } from '../operators/interop/and-then.ts';
-import type { ClaimStore } from '../ports/claim-store.ts';
 
 import type { ClaimKeeper } from './claim-keeper.ts';
 import type { Job, Scheduled } from './job.ts';
@@ -9,11 +8,8 @@ import type { Turns } from './turns.ts';
 
 /** What a call needs to go back to its lane. */
 export interface BackToLane {
-  readonly claims: ClaimStore;
   readonly keeper: ClaimKeeper;
   readonly turns: Turns;
-  /** Claims live this long after their end: calls that carry a platform key, and calls that do not. */
-  readonly ttlMs: { readonly keyed: number; readonly unkeyed: number };
 }
 
 /**
@@ -25,28 +21,17 @@ export function backToLane(
   job: Job,
   turn: Scheduled,
   untilMs: number,
-  { claims, keeper, turns, ttlMs }: BackToLane,
+  { keeper, turns }: BackToLane,
 ): Observable<never> | undefined {
   const { claim } = job;
   if (job.plan.repeat.kind !== 'never' || claim === undefined || claim.lost || job.ambiguousSinceMs !== undefined) {
     turns.back(job, turn, untilMs);
     return undefined;
   }
-  keeper.forget(job);
-  job.claim = undefined;
   // While the store is away this takes long, and others may use the place.
   turns.leaveDoor(job);
-  return andThen(
-    claims.finish({
-      claim: { id: job.id, fence: claim.fence },
-      state: 'FAILED',
-      result: '',
-      delayMs: 0,
-      ttlMs: ttlMs.unkeyed,
-    }),
-    (): Observable<never> => {
-      turns.back(job, turn, untilMs);
-      return EMPTY;
-    },
-  );
+  return andThen(keeper.release(job), (): Observable<never> | undefined => {
+    turns.back(job, turn, untilMs);
+    return undefined;
+  });
 }

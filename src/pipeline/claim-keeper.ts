@@ -63,6 +63,11 @@ export class ClaimKeeper {
     return Math.max(leaseMs, job.destination.attemptMs + renewEveryMs + marginMs);
   }
 
+  /** How long the store remembers this call's claim from its last change. */
+  lifeMsFor({ plan: { repeat } }: Job): number {
+    return repeat.kind === 'never' ? this.#ttlMs.unkeyed : this.#ttlMs.keyed;
+  }
+
   /** A claim was granted. */
   keep(job: Job, claim: HeldClaim): void {
     job.claim = claim;
@@ -85,21 +90,22 @@ export class ClaimKeeper {
   /** Prolongs every open claim. A claim that the store no longer knows as ours is marked lost. Emits once. */
   renew(): Observable<void> {
     // Those that may go on without the store by themselves: they must not wait for the others' answer.
-    const groups = new Map<string, Job[]>();
+    const groups = new Map<string, { readonly leaseMs: number; readonly jobs: Job[] }>();
     for (const job of this.#open.keys()) {
-      const group = `${this.leaseMsFor(job)} ${job.plan.repeat.kind === 'never'}`;
-      const jobs = groups.get(group);
-      if (jobs === undefined) groups.set(group, [job]);
-      else jobs.push(job);
+      const leaseMs = this.leaseMsFor(job);
+      const name = `${leaseMs} ${job.plan.repeat.kind === 'never'}`;
+      const group = groups.get(name) ?? { leaseMs, jobs: [] };
+      groups.set(name, group);
+      group.jobs.push(job);
     }
     if (groups.size === 0) return of(undefined);
-    return forkJoin([...groups.values()].map((jobs) => this.#extend(jobs))).pipe(map(() => undefined));
+    return forkJoin([...groups.values()].map(({ leaseMs, jobs }) => this.#extend(jobs, leaseMs))).pipe(
+      map(() => undefined),
+    );
   }
 
-  /** @param jobs with one lease for all */
-  #extend(jobs: readonly Job[]): Observable<void> {
+  #extend(jobs: readonly Job[], leaseMs: number): Observable<void> {
     const askedMs = this.#clock.now();
-    const leaseMs = Math.max(0, ...jobs.slice(0, 1).map((job) => this.leaseMsFor(job)));
     const held = jobs.flatMap((job) => (job.claim === undefined ? [] : [{ job, claim: job.claim }]));
     const claims: Claim[] = held.map(({ job, claim }) => ({ id: job.id, fence: claim.fence }));
     return this.#claims.extend(claims, leaseMs).pipe(
@@ -126,18 +132,26 @@ export class ClaimKeeper {
     if (jobs.length === 0) return of(undefined);
     return forkJoin(
       jobs.map((job) => {
-        const { claim } = job;
+        if (job.ambiguousSinceMs === undefined) return this.release(job);
         this.forget(job);
         job.claim = undefined;
-        if (claim === undefined || job.ambiguousSinceMs !== undefined) return of(false);
-        return this.#claims.finish({
-          claim: { id: job.id, fence: claim.fence },
-          state: 'FAILED',
-          result: '',
-          delayMs: 0,
-          ttlMs: job.plan.repeat.kind === 'never' ? this.#ttlMs.unkeyed : this.#ttlMs.keyed,
-        });
+        return of(false);
       }),
     ).pipe(map(() => undefined));
+  }
+
+  /** Gives one claim back: nothing was done with it, whoever asks next is granted it. Emits once. */
+  release(job: Job): Observable<boolean> {
+    const { claim } = job;
+    this.forget(job);
+    job.claim = undefined;
+    if (claim === undefined) return of(false);
+    return this.#claims.finish({
+      claim: { id: job.id, fence: claim.fence },
+      state: 'FAILED',
+      result: '',
+      delayMs: 0,
+      ttlMs: this.lifeMsFor(job),
+    });
   }
 }

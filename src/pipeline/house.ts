@@ -134,7 +134,6 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   const house: House = {
     ...parts,
     ...options,
-    ttlMs: options.claimTtlMs,
     clusterId: () => source.clusterId(),
     rings,
     lanes,

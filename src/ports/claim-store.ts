@@ -7,7 +7,7 @@ export interface ClaimRequest {
   readonly origin: string;
   readonly leaseMs: number;
   readonly ttlMs: number;
-  /** Mark as sent in the same step: for calls that may be repeated, where the mark only starts their key's window. */
+  /** Whether bytes may leave from now on: the first such moment is remembered over all owners. */
   readonly sent: boolean;
   /**
    * For so long the call may go on while the store is away, because a repeat is harmless or its platform surely still
@@ -68,8 +68,6 @@ export type ClaimView =
  */
 export interface ClaimStore {
   claim(request: ClaimRequest): Observable<ClaimReply>;
-  /** Marks that bytes are about to leave. `false`: superseded, do not send. */
-  sent(claim: Claim): Observable<boolean>;
   /** Prolongs leases; one flag per claim, `false` for a claim that was lost. */
   extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]>;
   /** `false`: superseded, nothing was stored. */

@@ -72,12 +72,6 @@ function grant(
   return { next, answer: { kind: 'granted', fence, firstSentAgoMs, takeovers } };
 }
 
-/** Marks the first moment at which bytes may have left. */
-export function sentStep(record: ClaimRecord | undefined, fence: number, nowMs: number): Step<boolean> {
-  if (!ownedBy(record, fence)) return { next: undefined, answer: false };
-  return { next: record.firstSentMs === 0 ? { ...record, firstSentMs: nowMs } : undefined, answer: true };
-}
-
 /** Prolongs a lease; it may have run out, as long as nobody else took the claim. */
 export function extendStep(
   record: ClaimRecord | undefined,

@@ -4,16 +4,7 @@ import type { Claim, ClaimReply, ClaimRequest, ClaimStore, ClaimView, Finish } f
 import type { Clock, Timers } from '../../ports/clock.ts';
 
 import { claimCodec } from './claim-codec.ts';
-import {
-  type ClaimRecord,
-  claimStep,
-  extendStep,
-  finishStep,
-  liveAt,
-  sentStep,
-  type Step,
-  viewOf,
-} from './claim-rules.ts';
+import { type ClaimRecord, claimStep, extendStep, finishStep, liveAt, type Step, viewOf } from './claim-rules.ts';
 import type { Store, Table } from './store.ts';
 
 const purgeEveryMs = 1000;
@@ -56,10 +47,6 @@ export class EmbeddedClaims implements ClaimStore {
       if (step.answer.kind === 'granted') this.#ours.add(id);
       return step;
     });
-  }
-
-  sent(claim: Claim): Observable<boolean> {
-    return this.#step(claim.id, (record, nowMs) => sentStep(record, claim.fence, nowMs));
   }
 
   extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]> {

@@ -60,10 +60,6 @@ export class RedisClaimStore implements ClaimStore {
     });
   }
 
-  sent({ id, fence }: Claim): Observable<boolean> {
-    return new Observable((subscriber) => this.#step(id, ['s', fence], 0, readFlag, subscriber));
-  }
-
   extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]> {
     return new Observable((subscriber) => {
       const flags: boolean[] = [];

@@ -1,4 +1,4 @@
-import { map, mergeMap, Observable, of, tap } from 'rxjs';
+import { map, mergeMap, Observable, of } from 'rxjs';
 
 import type { Claim, ClaimReply, ClaimRequest, ClaimStore, ClaimView, Finish } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
@@ -65,16 +65,11 @@ export class ClaimsThroughOutage implements ClaimStore {
     const withoutMs = request.withoutStoreMs ?? 0;
     if (withoutMs <= 0 && !this.#local.has(request.id)) return this.#store.claim(request);
     const untilMs = this.#parts.clock.now() + withoutMs;
-    const asked$ = this.#store.claim(request).pipe(
-      tap((reply) => {
-        if (reply.kind === 'granted') this.#hold({ request, untilMs });
-      }),
-    );
-    return this.#orAway(asked$, () => this.#claimHere(request), this.#local.has(request.id));
-  }
-
-  sent(claim: Claim): Observable<boolean> {
-    return claim.fence < 0 ? of(this.#local.extend(claim, 0, this.#parts.clock.now())) : this.#store.sent(claim);
+    const granted = (reply: ClaimReply): void => {
+      if (reply.kind === 'granted') this.#hold({ request, untilMs });
+    };
+    const here = (): ClaimReply | undefined => this.#claimHere(request);
+    return this.#orAway(this.#store.claim(request), here, granted, this.#local.has(request.id));
   }
 
   extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]> {
@@ -97,12 +92,12 @@ export class ClaimsThroughOutage implements ClaimStore {
     if (fence < 0) return of(this.#endHere(finish));
     const held = this.#held.get(id);
     if (held === undefined) return this.#store.finish(finish);
-    const asked$ = this.#store.finish(finish).pipe(tap(() => this.#held.delete(id)));
-    return this.#orAway(asked$, () => {
+    const here = (): true => {
       this.#held.delete(id);
       this.#local.adopt(held.request, finish);
       return true;
-    });
+    };
+    return this.#orAway(this.#store.finish(finish), here, () => void this.#held.delete(id));
   }
 
   view(id: string): Observable<ClaimView> {
@@ -124,8 +119,16 @@ export class ClaimsThroughOutage implements ClaimStore {
     this.#cancelLook?.();
   }
 
-  /** The store's answer; while it is away the answer from here, where there is one. */
-  #orAway<A>(asked$: Observable<A>, here: () => A | undefined, atOnce = false): Observable<A> {
+  /**
+   * The store's answer; while it is away the answer from here, where there is one.
+   * @param answered told of the store's answer, before it is handed on
+   */
+  #orAway<A>(
+    asked$: Observable<A>,
+    here: () => A | undefined,
+    answered?: (answer: A) => void,
+    atOnce = false,
+  ): Observable<A> {
     return new Observable<A>((subscriber) => {
       const answerHere = (): boolean => {
         const answer = here();
@@ -143,7 +146,14 @@ export class ClaimsThroughOutage implements ClaimStore {
       subscriber.add(() => this.#waiting.delete(waiting));
       this.#waiting.add(waiting);
       this.#look();
-      return asked$.subscribe(subscriber);
+      return asked$.subscribe({
+        next: (answer) => {
+          answered?.(answer);
+          subscriber.next(answer);
+        },
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => subscriber.complete(),
+      });
     });
   }
 

@@ -16,8 +16,6 @@ export interface ClaimContext {
   readonly keeper: ClaimKeeper;
   readonly clock: Clock;
   readonly turns: Turns;
-  /** Claims live this long after their end: calls that carry a platform key, and calls that do not. */
-  readonly ttlMs: { readonly keyed: number; readonly unkeyed: number };
 }
 
 // The store gave the call up: nobody lived long enough to remember an ending.
@@ -46,14 +44,14 @@ export function claim(context: ClaimContext): OperatorFunction<Scheduled, Claime
 }
 
 function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Claimed | Ended | undefined> {
-  const { claims, keeper, clock, ttlMs } = context;
+  const { claims, keeper, clock } = context;
   const askedMs = clock.now();
   const leaseMs = keeper.leaseMsFor(job);
   const reply$ = claims.claim({
     id: job.id,
     origin: job.received.origin,
     leaseMs,
-    ttlMs: job.plan.repeat.kind === 'never' ? ttlMs.unkeyed : ttlMs.keyed,
+    ttlMs: keeper.lifeMsFor(job),
     // In the same step, so that no call costs a second trip before its bytes leave: a call that must not be repeated
     // gives the claim back when it has to wait after all, and one that may only starts its key's window a little early.
     sent: true,

@@ -24,7 +24,6 @@ export interface SettleContext {
   readonly turns: Turns;
   readonly instruments: Instruments;
   readonly log: Logger;
-  readonly ttlMs: { readonly keyed: number; readonly unkeyed: number };
 }
 
 // Kept for a day or a week per call, so a large answer is kept without its body: a duplicate, and a redelivery after a crash
@@ -76,7 +75,7 @@ function finish(
   { fence }: HeldClaim,
   ending: Ending,
   { json }: Terminal,
-  { claims, ttlMs }: SettleContext,
+  { claims, keeper }: SettleContext,
 ): Observable<boolean> {
   return claims.finish({
     claim: { id: job.id, fence },
@@ -84,7 +83,7 @@ function finish(
     result:
       ending.kind === 'result' && json.length > mostStoredChars ? JSON.stringify(withoutBody(ending.result)) : json,
     delayMs: 0,
-    ttlMs: job.plan.repeat.kind === 'never' ? ttlMs.unkeyed : ttlMs.keyed,
+    ttlMs: keeper.lifeMsFor(job),
   });
 }
 

@@ -19,7 +19,6 @@ function claiming(
       const { claims } = ports;
       const same: ClaimStore = {
         claim: (request) => claims.claim(request),
-        sent: (claim) => claims.sent(claim),
         extend: (held, leaseMs) => claims.extend(held, leaseMs),
         finish: (finish) => claims.finish(finish),
         view: (id) => claims.view(id),

@@ -4,7 +4,6 @@ import {
   extendStep,
   finishStep,
   liveAt,
-  sentStep,
   type Step,
 } from '../../../src/adapters/embedded/claim-rules.ts';
 import type { ClaimReply, ClaimRequest, Finish } from '../../../src/ports/claim-store.ts';
@@ -43,10 +42,6 @@ export class ClaimServer {
       return known.reply as ClaimReply;
     }
     return this.#step(request.id, nonce, (record) => claimStep(record, request, this.#now()));
-  }
-
-  sent(id: string, fence: number): boolean {
-    return this.#step(id, undefined, (record) => sentStep(record, fence, this.#now()));
   }
 
   extend(id: string, fence: number, leaseMs: number): boolean {

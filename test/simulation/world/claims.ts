@@ -31,10 +31,6 @@ export class Claims implements ClaimStore {
     );
   }
 
-  sent({ id, fence }: Claim): Observable<boolean> {
-    return this.#step('sent', id, () => this.#server.sent(id, fence));
-  }
-
   extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]> {
     return this.#step('extend', `${claims.length} claims`, () =>
       claims.map(({ id, fence }) => this.#server.extend(id, fence, leaseMs)),

@@ -49,7 +49,6 @@ export function api({
       },
       ready: () => storeReady,
       claim: unused,
-      sent: unused,
       extend: unused,
       finish: unused,
     },

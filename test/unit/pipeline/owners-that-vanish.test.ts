@@ -78,7 +78,7 @@ describe('what the promise costs', () => {
     for (const call of [react('c'), send('c')]) {
       const bench = new PipelineBench();
       const { claims } = bench.store;
-      const steps = [vi.spyOn(claims, 'claim'), vi.spyOn(claims, 'sent'), vi.spyOn(claims, 'finish')];
+      const steps = [vi.spyOn(claims, 'claim'), vi.spyOn(claims, 'extend'), vi.spyOn(claims, 'finish')];
       bench.start();
       bench.call(call);
       bench.run(1_000);

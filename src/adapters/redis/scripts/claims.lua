@@ -5,13 +5,12 @@
 -- ARGV[2]  takeovers after which a claim is DEAD
 -- ARGV[3...]  per step its word and arguments:
 --   c nonce origin leaseMs ttlMs sent(0|1)              claim
---   s fence                                             sent
 --   e fence leaseMs                                     extend
 --   f nonce fence state(F|P|D) result delayMs ttlMs     finish
 --   v                                                   view
 -- Reply: one flat list, per step
 --   claim   1 fence firstSentAgoMs(-1: never) takeovers | 2 origin result | 3 waitMs | 4 origin result | 5 waitMs
---   sent, extend, finish   1 | 0
+--   extend, finish   1 | 0
 --   view    0 unknown | 1 pending | 2 failed | 3 origin result | 4 origin result
 --
 -- A record is one string: state (char), fence, takeovers (u32), until, first sent (f64), nonce (u8 length + bytes),
@@ -93,15 +92,6 @@ local function claim(key)
   return grant(key, fence + 1, takeovers + 1, firstSent, nonce, origin, lease, ttl, sent)
 end
 
-local function sent(key)
-  local mine = tonumber(ARGV[at])
-  at = at + 1
-  local state, fence, takeovers, untilMs, firstSent, mark, origin = load(key)
-  if state ~= 'W' or fence ~= mine then return tell(0) end
-  if firstSent == 0 then store(key, state, fence, takeovers, untilMs, now, mark, origin, '', 'KEEPTTL') end
-  tell(1)
-end
-
 local function extend(key)
   local mine, lease = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   at = at + 2
@@ -137,7 +127,7 @@ local function view(key)
   tell(result)
 end
 
-local steps = { c = claim, s = sent, e = extend, f = finish, v = view }
+local steps = { c = claim, e = extend, f = finish, v = view }
 for i = 1, #KEYS do
   local step = steps[ARGV[at]]
   at = at + 1

@@ -33,10 +33,6 @@ class Through implements ClaimStore {
     );
   }
 
-  sent(claim: Claim): Observable<boolean> {
-    return this.inner.sent(claim);
-  }
-
   extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]> {
     return this.inner.extend(claims, leaseMs);
   }

@@ -39,10 +39,6 @@ class Leaving implements ClaimStore {
     return this.#later(() => this.#inner.claim(request));
   }
 
-  sent(claim: Claim): Observable<boolean> {
-    return this.#later(() => this.#inner.sent(claim));
-  }
-
   extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]> {
     return this.#later(() => this.#inner.extend(claims, leaseMs));
   }
