@@ -6,6 +6,7 @@ import { hurting } from './hurt.ts';
 export const cutNetwork = hurting({
   name: 'cut',
   own: true,
+  mayDiffer: true,
   world: { proxied: true },
   faults: [
     cut('kafka', 'silence', 15_000),

@@ -21,13 +21,13 @@ interface Plan {
   readonly mostKeys?: number;
   /** Each nth key has calls of an API without a key of the platform. */
   readonly plainEvery?: number;
-  /** Claims are lost, so the same call may be answered twice under its key. */
+  /** Claims are lost or out of reach, so a call may be answered twice under its key. */
   readonly mayDiffer?: boolean;
   /** What else must hold when all is done. */
   readonly more?: (world: World, verdict: Verdict) => Promise<Bar[]>;
 }
 
-const secondsToRecover = 8;
+const secondsToRecover = 12;
 
 /** Runs faults of a plan, one after the other, each in the middle of work, and judges what came of it. */
 export function hurting(plan: Plan): Scenario {

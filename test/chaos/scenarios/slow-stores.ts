@@ -6,6 +6,7 @@ import { hurting } from './hurt.ts';
 export const slowStores = hurting({
   name: 'slow',
   own: true,
+  mayDiffer: true,
   world: { proxied: true },
   faults: [
     slow('redis', 80, 10_000),

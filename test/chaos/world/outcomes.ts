@@ -64,6 +64,11 @@ export class Outcomes {
     return this.#count(({ differs }) => differs);
   }
 
+  /** Of these, calls without a key of the platform: nothing makes up for a second attempt at them. */
+  get differingPlain(): number {
+    return [...this.#byId].filter(([id, { differs }]) => differs && this.#calls.isPlain(id)).length;
+  }
+
   /** Copies beyond the first: a crash between write and commit. */
   get repeatedRecords(): number {
     return [...this.#byId.values()].reduce((sum, { copies }) => sum + copies - 1, 0);

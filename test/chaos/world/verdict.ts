@@ -36,7 +36,8 @@ export async function untilAllCommitted(world: World, tell: (text: string) => vo
 
 /**
  * Compares the input, the terminal records and the ledger. Copies of one record are allowed and counted; two records of one
- * call that differ are not, unless `mayDiffer`: claims were lost, so a call may be made again under its platform key.
+ * call that differ are not, unless `mayDiffer`: a worker that could not reach the claims, or found them lost, may have made
+ * a call again under its platform key. Calls without such a key may not differ even then.
  */
 export async function judge(world: World, calls: Calls, mayDiffer = false): Promise<Verdict> {
   const [outcomes, ledger, lag, stats, replayed] = await Promise.all([
@@ -51,7 +52,7 @@ export async function judge(world: World, calls: Calls, mayDiffer = false): Prom
     atMost('lost', outcomes.lost, 0),
     atMost('twice', ledger.twice, 0),
     atMost('outOfOrder', ledger.outOfOrder, 0),
-    atMost('contradicted', mayDiffer ? outcomes.contradicted : outcomes.differing, 0),
+    atMost('contradicted', mayDiffer ? outcomes.contradicted + outcomes.differingPlain : outcomes.differing, 0),
     atMost('deadLetters', outcomes.deadLetters - reportedUnknown, 0),
     atMost('withoutEffect', Math.max(0, ledger.missing - reportedUnknown), 0),
     atMost('lag', sum(lag), 0),
