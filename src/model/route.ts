@@ -83,3 +83,9 @@ export function callIdOf(event: Pick<Event, 'app' | 'tenant' | 'type' | 'id'>, r
   if (plain.length <= longestId) return plain;
   return `sha256:${createHash('sha256').update([route, app, tenant, type, id].join('\n')).digest('hex')}`;
 }
+
+/** A call of Feishu's goes out as the app that the event is of, unless it says otherwise. */
+export function withApp(call: unknown, app: string): unknown {
+  if (!isTree(call) || call['app'] !== undefined) return call;
+  return call['upstream'] === undefined || call['upstream'] === 'feishu' ? { ...call, app } : call;
+}

@@ -24,7 +24,7 @@ import type { Event } from '../../model/event.ts';
 import { carriedHeaders } from '../../model/headers.ts';
 import { type HttpResponse, jsonResponse, problemResponse } from '../../model/http.ts';
 import type { OutRecord } from '../../model/record.ts';
-import { answersCallbacks, callIdOf, type EventView, isFor, viewOfEvent } from '../../model/route.ts';
+import { answersCallbacks, callIdOf, type EventView, isFor, viewOfEvent, withApp } from '../../model/route.ts';
 import { isTree } from '../../model/schema-words.ts';
 import { after } from '../../operators/interop/after.ts';
 import type { Timers } from '../../ports/clock.ts';
@@ -128,7 +128,7 @@ export class CallbackDesk {
       return this.#options.ask(acted.calls[0]).pipe(map((answer): Said => ({ outcome: 'answered', answer })));
     }
     const said: Said = { outcome: 'answered', answer: acted.answer };
-    const calls$ = acted.calls.map((call) => this.#produce(isTree(call) ? { app, ...call } : call, record));
+    const calls$ = acted.calls.map((call) => this.#produce(withApp(call, app), record));
     // Held by the sink until they are durable; the user is not kept waiting for it.
     return merge(of(said), calls$.length === 0 ? EMPTY : forkJoin(calls$).pipe(ignoreElements()));
   }

@@ -6,7 +6,7 @@ import type { DeadLetterHistory, DeadLetterReason } from '../../model/dead-lette
 import type { Event } from '../../model/event.ts';
 import { carriedHeaders } from '../../model/headers.ts';
 import { originOf, type InRecord, type OutRecord } from '../../model/record.ts';
-import { answersCallbacks, callbackTypes, callIdOf, type EventView, isFor, viewOfEvent } from '../../model/route.ts';
+import { answersCallbacks, callbackTypes, callIdOf, type EventView, isFor, viewOfEvent, withApp } from '../../model/route.ts';
 import { isTree } from '../../model/schema-words.ts';
 import { isoTime } from '../../model/time.ts';
 import { after } from '../../operators/interop/after.ts';
@@ -114,12 +114,6 @@ function eventIn(value: Buffer): Event | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A call of Feishu's goes out as the app that the event is of, unless it says otherwise. */
-function withApp(call: unknown, app: string): unknown {
-  if (!isTree(call) || call['app'] !== undefined) return call;
-  return call['upstream'] === undefined || call['upstream'] === 'feishu' ? { ...call, app } : call;
 }
 
 function callRecord(call: Call, { key, headers }: InRecord): OutRecord {
