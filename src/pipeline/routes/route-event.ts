@@ -6,7 +6,15 @@ import type { DeadLetterHistory, DeadLetterReason } from '../../model/dead-lette
 import type { Event } from '../../model/event.ts';
 import { carriedHeaders } from '../../model/headers.ts';
 import { originOf, type InRecord, type OutRecord } from '../../model/record.ts';
-import { answersCallbacks, callbackTypes, callIdOf, type EventView, isFor, viewOfEvent, withApp } from '../../model/route.ts';
+import {
+  answersCallbacks,
+  callbackTypes,
+  callIdOf,
+  type EventView,
+  isFor,
+  viewOfEvent,
+  withApp,
+} from '../../model/route.ts';
 import { isTree } from '../../model/schema-words.ts';
 import { isoTime } from '../../model/time.ts';
 import { after } from '../../operators/interop/after.ts';
