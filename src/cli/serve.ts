@@ -26,12 +26,16 @@ export async function runRoles(
   welcome: (served: Served, config: Config) => void = () => undefined,
 ): Promise<void> {
   const { ingress, admin } = options;
-  const loaded = loadFrom(options, {
-    ...(ingress === undefined ? {} : { ingress }),
-    ...(admin === undefined ? {} : { admin }),
-  });
+  const load = () =>
+    loadFrom(options, {
+      ...(ingress === undefined ? {} : { ingress }),
+      ...(admin === undefined ? {} : { admin }),
+    });
+  const loaded = load();
+  const { file } = loaded;
   const config = await prepare(loaded.config);
-  const served = await serve(config, secretsOf(loaded), roles);
+  const source = file === undefined ? undefined : { file, load: () => load().config };
+  const served = await serve(config, secretsOf(loaded), roles, source);
   welcome(served, config);
   const ended = await Promise.race([untilStopped(), served.failed]);
   if (typeof ended !== 'string') reportFailure(ended);

@@ -36,6 +36,8 @@ export interface ConfigInput {
 
 /** A loaded configuration. */
 export interface Loaded {
+  /** `undefined`: there is none. */
+  readonly file: string | undefined;
   readonly config: Config;
   /** Every value in the words of the file; holds secrets, show it through `describe`. */
   readonly raw: RawConfig;
@@ -52,7 +54,7 @@ const defaultFile = 'larkspur.yaml';
  * @throws LarkspurError `config_invalid` that lists every mistake; no secret stands in it
  */
 export function loadConfig(input: ConfigInput = {}): Loaded {
-  const { written, mistakes, sourceOf, fromEnv } = collect(input);
+  const { file, written, mistakes, sourceOf, fromEnv } = collect(input);
   const checked = check(written, fromEnv);
   const completed = complete(checked.sound, sourceOf);
   const pem = pemTexts(completed);
@@ -71,10 +73,11 @@ export function loadConfig(input: ConfigInput = {}): Loaded {
   if (config.redis !== undefined && config.kafka === undefined) {
     warnings.push('redis is not used without kafka: embedded mode keeps its claims in the data folder');
   }
-  return { config, raw: completed.value, sources: completed.sources, warnings };
+  return { file, config, raw: completed.value, sources: completed.sources, warnings };
 }
 
 interface Written {
+  readonly file: string | undefined;
   readonly written: unknown;
   readonly mistakes: readonly Mistake[];
   readonly sourceOf: (path: Path) => string;
@@ -110,6 +113,7 @@ function collect(input: ConfigInput): Written {
     );
   }
   return {
+    file,
     written,
     mistakes,
     fromEnv: (path) => filled.names.has(path),

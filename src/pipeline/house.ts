@@ -87,6 +87,9 @@ export interface House
     FallbackContext,
     SettleContext,
     CommitContext {
+  readonly instruments: Instruments;
+  /** Takes in an upstream that was added to `destinations`. */
+  welcome(destination: Destination): void;
   /** Lets no further record begin; what is under way goes on. Emits once, when nothing is under way any more. */
   drain(): Observable<void>;
   /** Gives claims back whose partition was lost, so that its next owner need not wait for the leases. Runs until unsubscribed. */
@@ -114,9 +117,8 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
     draining ? { kind: 'wait', room: drainingRoom, untilMs: Infinity } : gate(item, nowMs, turns, options.minWorkMs),
   );
-  for (const { name, limiter } of parts.destinations.values()) {
-    limiter.onRoom((key) => lanes.wake(limitRoom(name, key)));
-  }
+  const welcome = ({ name, limiter }: Destination): void => limiter.onRoom((key) => lanes.wake(limitRoom(name, key)));
+  for (const destination of parts.destinations.values()) welcome(destination);
   const partitions = new Partitions(rings);
   const turns = new Turns(lanes, ({ received: { partition } }) => {
     // It was under way when its partition went: its lane is gone, so nobody here will come back to its claim.
@@ -142,6 +144,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     turns,
     instruments,
     demand: new Demand(),
+    welcome,
     lost: (partition) => {
       lanes.drop(partition);
       abandoned$.next(partition);

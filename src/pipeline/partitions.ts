@@ -2,7 +2,7 @@ import type { RingSet } from '../operators/ring/ring-set.ts';
 import type { AssignedPartition, Commit } from '../ports/record-source.ts';
 
 import { decodeDone, encodeDone } from './commit-metadata.ts';
-import type { Decoded, Received } from './job.ts';
+import type { Received } from './job.ts';
 import { OffsetTracker } from './offset-tracker.ts';
 
 interface Held {
@@ -13,6 +13,9 @@ interface Held {
   committedMetadata: string;
 }
 
+/** What of the rings partitions open, close and hold. */
+type Rings = Pick<RingSet<AssignedPartition, unknown>, 'open' | 'drop' | 'hold' | 'release'>;
+
 /** Reason under which a partition is paused while too much of it is unfinished. */
 const tooFarAhead = 'commit-distance';
 
@@ -22,10 +25,10 @@ const tooFarAhead = 'commit-distance';
  */
 export class Partitions {
   readonly #held = new Map<AssignedPartition, Held>();
-  readonly #rings: RingSet<AssignedPartition, Decoded>;
+  readonly #rings: Rings;
   #doneSinceCommit = 0;
 
-  constructor(rings: RingSet<AssignedPartition, Decoded>) {
+  constructor(rings: Rings) {
     this.#rings = rings;
   }
 
@@ -63,7 +66,7 @@ export class Partitions {
   }
 
   /** A record's terminal record is durable. */
-  done({ partition, record }: Received): void {
+  done({ partition, record }: Pick<Received, 'partition' | 'record'>): void {
     const held = this.#held.get(partition);
     if (held === undefined) return;
     held.tracker.done(record.offset);

@@ -22,6 +22,8 @@ import { profileOf } from './profiles.ts';
 /** The upstreams of a process, with the sockets to them. */
 export interface Destinations {
   readonly byName: ReadonlyMap<string, Destination>;
+  /** Builds those that are new and returns them; the others stay as they are. */
+  add(upstreams: Config['upstreams']): readonly Destination[];
   /** Closes all sockets. */
   close(): Promise<void>;
 }
@@ -40,14 +42,21 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
   const processSlots = new Slots(config.worker.inFlight);
   const pools: OriginPool[] = [];
   const byName = new Map<string, Destination>();
-  for (const upstream of Object.values(config.upstreams)) {
+  const add = (upstream: UpstreamConfig): Destination => {
     const options = { connections: upstream.connections, connectTimeoutMs: upstream.timeouts.connectMs };
     const pool = new OriginPool(upstream.baseUrl, options, parts.clock);
     pools.push(pool);
-    byName.set(upstream.name, destinationOf(upstream, config, pool, processSlots, parts));
-  }
+    const destination = destinationOf(upstream, config, pool, processSlots, parts);
+    byName.set(upstream.name, destination);
+    return destination;
+  };
+  Object.values(config.upstreams).forEach(add);
   return {
     byName,
+    add: (upstreams) =>
+      Object.values(upstreams)
+        .filter(({ name }) => !byName.has(name))
+        .map(add),
     close: async () => {
       await Promise.all(pools.map((pool) => pool.close()));
     },

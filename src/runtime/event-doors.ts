@@ -4,33 +4,29 @@ import { map } from 'rxjs';
 
 import { OriginPool } from '../adapters/http/pools.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
-import { openRoutes } from '../adapters/routes/routes.ts';
 import type { Config, UpstreamConfig } from '../config/config.ts';
 import type { AskService } from '../ingress/feishu/callback-desk.ts';
 import { feishuRoutes } from '../ingress/feishu/doors.ts';
 import { checkCall } from '../model/contracts.ts';
 import { LarkspurError } from '../model/errors.ts';
 import { jsonOrText } from '../model/json-levels.ts';
-import { answersCallbacks } from '../model/route.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 
+import type { LiveRoutes } from './live-routes.ts';
 import { profileOf } from './profiles.ts';
 import type { Stores, WorldParts } from './stores.ts';
 
-/** The doors of Feishu, with the threads and sockets that answer callbacks. */
+/** The doors of Feishu, with the sockets that answer callbacks. */
 export interface EventDoors {
   readonly routes: readonly HttpRoute[];
+  /** Callbacks go to these upstreams from now on, too. */
+  replace(upstreams: Config['upstreams']): void;
   /** Ends them. */
   close(): Promise<void>;
 }
 
-/**
- * The doors of Feishu for the configured apps, on the stores of this process.
- * @throws {LarkspurError} `config_invalid` for an expression with a mistake
- */
-export function eventDoors(config: Config, stores: Stores, parts: WorldParts): EventDoors {
-  const specs = config.routes.filter(({ to }) => answersCallbacks(to.kind));
-  const opened = openRoutes(specs, parts.timers);
+/** The doors of Feishu for the configured apps, on the stores of this process. */
+export function eventDoors(config: Config, live: LiveRoutes, stores: Stores, parts: WorldParts): EventDoors {
   const services = new Services(config, parts);
   const routes = feishuRoutes({
     apps: config.apps.map((app) => ({
@@ -44,35 +40,36 @@ export function eventDoors(config: Config, stores: Stores, parts: WorldParts): E
     clock: parts.clock,
     timers: parts.timers,
     metrics: parts.metrics,
-    routes: opened.routes,
+    routes: () => live.routes,
     ask: (call) => services.ask(call),
     process: randomUUID(),
     ready: () => stores.readiness().every(({ ready }) => ready),
   });
   return {
     routes,
-    close: async () => {
-      await Promise.all([opened.close(), services.close()]);
-    },
+    replace: (upstreams) => services.replace(upstreams),
+    close: () => services.close(),
   };
 }
 
 /** The services of routes, asked once and at once: a person waits, so there is no retry. */
 class Services {
-  readonly #config: Config;
+  readonly #apps: Config['apps'];
+  #upstreams: Config['upstreams'];
   readonly #parts: WorldParts;
   readonly #pools = new Map<string, OriginPool>();
 
-  constructor(config: Config, parts: WorldParts) {
-    this.#config = config;
+  constructor({ apps, upstreams }: Config, parts: WorldParts) {
+    this.#apps = apps;
+    this.#upstreams = upstreams;
     this.#parts = parts;
   }
 
   ask(call: unknown): ReturnType<AskService> {
     const checked = checkCall(call);
-    const upstream = checked.ok ? this.#config.upstreams[checked.call.upstream ?? ''] : undefined;
+    const upstream = checked.ok ? this.#upstreams[checked.call.upstream ?? ''] : undefined;
     if (!checked.ok || upstream === undefined) throw new LarkspurError('internal', 'a route made no call');
-    const plan = profileOf(upstream, this.#config.apps).plan(checked.call, checked.call.id ?? '');
+    const plan = profileOf(upstream, this.#apps).plan(checked.call, checked.call.id ?? '');
     if ('reason' in plan) throw new LarkspurError('internal', plan.message);
     return new HttpUpstream(this.#pool(upstream)).send(plan.request, upstream.timeouts.totalMs).pipe(
       map((exchange) => {
@@ -80,6 +77,10 @@ class Services {
         throw new LarkspurError('no_answer', exchange.kind === 'failed' ? exchange.failure : `HTTP ${exchange.status}`);
       }),
     );
+  }
+
+  replace(upstreams: Config['upstreams']): void {
+    this.#upstreams = { ...this.#upstreams, ...upstreams };
   }
 
   async close(): Promise<void> {

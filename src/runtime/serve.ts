@@ -11,11 +11,13 @@ import { recordView } from '../model/record-view.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 
 import { type EventDoors, eventDoors } from './event-doors.ts';
+import { LiveRoutes } from './live-routes.ts';
 import { refusals } from './profiles.ts';
 import { type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
 import { openStores, type Stores } from './stores.ts';
+import { type ConfigSource, watchConfig } from './watch-config.ts';
 import type { Stopped } from './worker.ts';
 import { worldParts } from './world-parts.ts';
 
@@ -41,12 +43,19 @@ export interface Served {
  * Starts the roles of a process: the admin port first, so that a probe can tell what is missing, then worker and doors.
  * Rejects with `config_invalid`, `port_in_use`, `data_folder_locked` ...; what was started until then is stopped. Kafka and
  * Redis that are away are waited for.
+ * @param source looked at each second: changed routes are taken over
  */
-export async function serve(config: Config, secrets: readonly string[], roles: Roles): Promise<Served> {
+export async function serve(
+  config: Config,
+  secrets: readonly string[],
+  roles: Roles,
+  source?: ConfigSource,
+): Promise<Served> {
   const parts = worldParts(config, secrets);
   const stores = openStores(config, parts);
   const servers: RunningServer[] = [];
   let worker: RunningWorker | undefined;
+  let live: LiveRoutes | undefined;
   let routes: RunningRoutes | undefined;
   let doors: EventDoors | undefined;
   let fail: (error: LarkspurError) => void = () => undefined;
@@ -59,12 +68,15 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
     servers.push(server);
     return `http://${server.host}:${server.port}`;
   };
+  let unwatch = (): void => undefined;
   const stop = async (): Promise<Stopped> => {
+    unwatch();
     // Routes first: what they make of an event is for the worker.
     await routes?.stop();
     const stopped = (await worker?.stop()) ?? 'drained';
     await Promise.all(servers.map((server) => server.close()));
     await doors?.close();
+    await live?.close();
     await stores.close();
     return stopped;
   };
@@ -85,10 +97,12 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
       }),
     );
     if (roles.worker) worker = startWorker(config, stores, parts, (error) => fail(error));
-    if (roles.worker && config.routes.length > 0) {
-      routes = startRoutes(config, stores, parts, (error) => fail(error));
-    }
-    if (roles.ingress) doors = eventDoors(config, stores, parts);
+    const current = (live = new LiveRoutes(config.routes, parts.timers));
+    const routeAll = (): void => {
+      routes ??= startRoutes(current, stores, parts, (error) => fail(error));
+    };
+    if (roles.worker && config.routes.length > 0) routeAll();
+    if (roles.ingress) doors = eventDoors(config, current, stores, parts);
     const ingressUrl =
       doors !== undefined
         ? await listen('ingress', config.listen.ingress, [
@@ -104,6 +118,15 @@ export async function serve(config: Config, secrets: readonly string[], roles: R
             ...doors.routes,
           ])
         : undefined;
+    if (source !== undefined) {
+      unwatch = watchConfig(source, parts, (changed) => {
+        // First the services, then the routes to them.
+        worker?.add(changed.upstreams);
+        doors?.replace(changed.upstreams);
+        current.replace(changed.routes);
+        if (roles.worker && changed.routes.length > 0) routeAll();
+      });
+    }
     return { stores, worker, ingressUrl, adminUrl, failed, stop };
   } catch (error) {
     await stop();

@@ -1,10 +1,9 @@
 import { Subject } from 'rxjs';
 
-import { openRoutes } from '../adapters/routes/routes.ts';
-import type { Config } from '../config/config.ts';
 import { LarkspurError, messageOf } from '../model/errors.ts';
 import { routeEvents } from '../pipeline/routes/route-events.ts';
 
+import type { LiveRoutes } from './live-routes.ts';
 import type { Stores, WorldParts } from './stores.ts';
 
 const longestStopMs = 5_000;
@@ -12,8 +11,8 @@ const longestStopMs = 5_000;
 /** Routes that are fed. */
 export interface RunningRoutes {
   /**
-   * Lets events under way end for up to five seconds, commits, leaves the group and ends the handlers' threads. What did not
-   * end is routed again by the next one, under the same ids.
+   * Lets events under way end for up to five seconds, commits, leaves the group. What did not end is routed again by the
+   * next one, under the same ids.
    */
   stop(): Promise<void>;
 }
@@ -21,15 +20,13 @@ export interface RunningRoutes {
 /**
  * Reads `events` in a group of its own and routes them.
  * @param onFailure called once if the stream errors
- * @throws {LarkspurError} `config_invalid` for an expression with a mistake
  */
 export function startRoutes(
-  { routes: specs }: Pick<Config, 'routes'>,
+  live: LiveRoutes,
   stores: Stores,
   parts: WorldParts,
   onFailure: (error: LarkspurError) => void,
 ): RunningRoutes {
-  const opened = openRoutes(specs, parts.timers);
   const outcomes = parts.metrics.counter('larkspur_routes_total', 'Events by route and what came of them', [
     'route',
     'outcome',
@@ -38,7 +35,7 @@ export function startRoutes(
   const stop$ = new Subject<void>();
   let tellEnded = (): void => undefined;
   const ended = new Promise<void>((resolve) => (tellEnded = resolve));
-  const context = { ...parts, routes: opened.routes, source, sink: stores.sink, stop$ };
+  const context = { ...parts, routes: () => live.routes, source, sink: stores.sink, stop$ };
   const running = routeEvents(context)(source.event$).subscribe({
     complete: () => tellEnded(),
     next: (all) => {
@@ -56,7 +53,6 @@ export function startRoutes(
       await ended;
       cancel();
       running.unsubscribe();
-      await opened.close();
     },
   };
 }

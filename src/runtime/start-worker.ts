@@ -13,6 +13,8 @@ import { type Stopped, Worker } from './worker.ts';
 export interface RunningWorker {
   readonly house: House;
   readonly worker: Worker;
+  /** Calls to these upstreams are made from now on, too. */
+  add(upstreams: Config['upstreams']): void;
   /** Stops the worker in order, then closes its sockets. */
   stop(): Promise<Stopped>;
 }
@@ -37,6 +39,9 @@ export function startWorker(
   return {
     house,
     worker,
+    add: (upstreams) => {
+      for (const destination of destinations.add(upstreams)) house.welcome(destination);
+    },
     stop: async () => {
       const stopped = await worker.stop();
       await destinations.close();

@@ -17,7 +17,8 @@ import type { Route } from '../ports/route.ts';
 /** What one route would do with an event. */
 interface TriedRoute {
   readonly route: string;
-  readonly outcome: RouteOutcome['outcome'] | 'answered';
+  /** Of a callback: `answered`; `failed`: its user sees an error; `not-asked`: a route before it answers the callback. */
+  readonly outcome: RouteOutcome['outcome'] | 'answered' | 'failed' | 'not-asked';
   /** Why it would be a dead letter. */
   readonly message?: string;
   /** Calls that would be made, with their ids; topic of a copy; answer to a callback. */
@@ -44,7 +45,9 @@ export async function tryRoutes(config: Pick<Config, 'routes'>, text: string, ap
     const tried: TriedRoute[] = [];
     for (const route of fitting) {
       const atDoor = callbackTypes.has(event.type) && answersCallbacks(route.spec.to.kind);
-      tried.push(await (atDoor ? tryAnswer(route, event) : tryOne(route, record)));
+      const answered = atDoor && tried.some(({ outcome }) => outcome === 'answered' || outcome === 'failed');
+      if (answered) tried.push({ route: route.spec.name, outcome: 'not-asked', made: [] });
+      else tried.push(await (atDoor ? tryAnswer(route, event) : tryOne(route, record)));
     }
     return { event: { id: event.id, type: event.type, app: event.app }, key: String(record.key), routes: tried };
   } finally {
@@ -55,7 +58,7 @@ export async function tryRoutes(config: Pick<Config, 'routes'>, text: string, ap
 const nothing = { kind: 'done', calls: [], answer: undefined } as const;
 
 async function tryOne(route: Route, record: InRecord): Promise<TriedRoute> {
-  const context = { routes: [route], clock: systemClock, timers: systemTimers, cluster: () => 'test' };
+  const context = { routes: () => [route], clock: systemClock, timers: systemTimers, cluster: () => 'test' };
   const { records, outcomes } = await firstValueFrom(routeEvent(record, context), {
     defaultValue: { records: [], outcomes: [] },
   });
@@ -81,7 +84,7 @@ async function tryAnswer(route: Route, event: Event): Promise<TriedRoute> {
       ? fit
       : await firstValueFrom(route.act(view, callIdOf(event, name)), { defaultValue: nothing });
   if (acted.kind !== 'done') {
-    return { route: name, outcome: 'dead-letter', ...('message' in acted ? { message: acted.message } : {}), made: [] };
+    return { route: name, outcome: 'failed', ...('message' in acted ? { message: acted.message } : {}), made: [] };
   }
   const answer = acted.answer === undefined ? [] : [{ answer: acted.answer }];
   return { route: name, outcome: 'answered', made: [...answer, ...acted.calls] };

@@ -20,6 +20,11 @@ export class ConfigFiles {
     return loadConfig({ file: this.write(yaml), env: {}, ...input });
   }
 
+  /** Loads a file with an empty environment. */
+  loadFile(file: string): Loaded {
+    return loadConfig({ file, env: {} });
+  }
+
   /** The mistakes of a text; the name of its file stands as FILE. */
   mistakes(yaml: string, env: Readonly<Record<string, string>> = {}): string[] {
     try {

@@ -83,7 +83,7 @@ export async function openEventDoor(options: EventDoorOptions = {}): Promise<Eve
     clock: time,
     timers: time,
     metrics,
-    routes: openedRoutes.routes,
+    routes: () => openedRoutes.routes,
     ask: (call) => options.ask?.(call) ?? NEVER,
     process: `door-${doors++}`,
     ready,

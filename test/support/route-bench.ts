@@ -59,7 +59,7 @@ export class RouteBench {
   start(...routes: Route[]) {
     const source = this.group.member();
     const { time, sink } = this;
-    const running = routeEvents({ routes, clock: time, timers: time, source, sink, stop$: this.#stop$ })(
+    const running = routeEvents({ routes: () => routes, clock: time, timers: time, source, sink, stop$: this.#stop$ })(
       source.event$,
     ).subscribe({
       next: (outcomes) => this.outcomes.push(outcomes),

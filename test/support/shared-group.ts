@@ -120,6 +120,11 @@ export class Member implements RecordSource {
     return of(undefined);
   }
 
+  /** Offset of the next record that it reads of a partition. */
+  position(partition: number): number | undefined {
+    return this.#readings.get(partition)?.next;
+  }
+
   ready(): boolean {
     return this.#subscriber !== undefined;
   }

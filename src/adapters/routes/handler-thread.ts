@@ -58,6 +58,7 @@ export class HandlerThread {
   #thread: Worker | undefined;
   #atOnce = mostAtOnce;
   #next = 0;
+  #retired = false;
 
   /** @param module file URL of the module @param timeoutMs longest time for one event */
   constructor(module: string, timeoutMs: number, timers: Timers) {
@@ -74,19 +75,32 @@ export class HandlerThread {
     });
   }
 
+  /** Takes no place while nothing is under way: what still comes finds a thread, which ends with it. */
+  retire(): void {
+    this.#retired = true;
+    this.#pump();
+  }
+
   /** Ends the thread. What is under way fails. */
   async close(): Promise<void> {
     const jobs = [...this.#running.values(), ...this.#queue];
     this.#running.clear();
     this.#queue = [];
     for (const job of jobs) end(job, failed('was stopped'));
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
     await thread?.terminate();
   }
 
   #pump(): void {
-    if (this.#queue.length === 0 && this.#running.size === 0) this.#atOnce = mostAtOnce;
+    if (this.#queue.length === 0 && this.#running.size === 0) {
+      this.#atOnce = mostAtOnce;
+      if (this.#retired) void this.#end();
+    }
     while (this.#running.size < this.#atOnce) {
       const job = this.#queue.shift();
       if (job === undefined) return;
@@ -121,9 +135,7 @@ export class HandlerThread {
   }
 
   #tooLong(n: number): void {
-    const thread = this.#thread;
-    this.#thread = undefined;
-    void thread?.terminate();
+    void this.#end();
     const guilty = this.#running.get(n);
     this.#running.delete(n);
     this.#beginAgain();

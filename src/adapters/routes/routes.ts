@@ -13,6 +13,8 @@ import { HandlerThread } from './handler-thread.ts';
 /** Routes that are ready to run, with the threads of their handlers. */
 export interface OpenRoutes {
   readonly routes: readonly Route[];
+  /** Other routes take their place: each thread ends with what is under way in it. */
+  retire(): void;
   /** Ends the threads. */
   close(): Promise<void>;
 }
@@ -48,6 +50,9 @@ export function openRoutes(specs: readonly RouteSpec[], timers: Timers): OpenRou
   const routes = specs.map((spec) => within(spec, () => ({ spec, fits: fitsOf(spec.when), act: actOf(spec) })));
   return {
     routes,
+    retire: () => {
+      for (const thread of threads) thread.retire();
+    },
     close: async () => {
       await Promise.all(threads.map((thread) => thread.close()));
     },

@@ -39,7 +39,8 @@ export type AskService = (call: unknown) => Observable<unknown>;
 
 /** What answering callbacks needs. */
 interface CallbackDeskOptions {
-  readonly routes: readonly Route[];
+  /** Asked for each callback: they may be replaced. */
+  routes(): readonly Route[];
   ask(call: unknown): ReturnType<AskService>;
   readonly intake: EventIntake;
   readonly sink: RecordSink;
@@ -106,7 +107,7 @@ export class CallbackDesk {
   }
 
   #run(view: EventView, record: OutRecord): Observable<Said> {
-    const routes = this.#options.routes.filter(({ spec }) => answersCallbacks(spec.to.kind) && isFor(spec, view));
+    const routes = this.#options.routes().filter(({ spec }) => answersCallbacks(spec.to.kind) && isFor(spec, view));
     return from(routes).pipe(
       concatMap((route) => route.fits(view).pipe(map((fit) => ({ route, fit })))),
       filter(({ fit }) => fit.kind !== 'differs'),

@@ -38,7 +38,7 @@ export interface EventDoorOptions {
   readonly timers: Timers;
   readonly metrics: Metrics;
   /** Those that lead to an answer serve callbacks. */
-  readonly routes: readonly Route[];
+  routes(): readonly Route[];
   /** Asks the service of a route. */
   ask(call: unknown): ReturnType<AskService>;
   /** Names this process among all. */

@@ -38,7 +38,8 @@ export interface Routing {
 
 /** What routing an event needs. */
 export interface RoutingContext {
-  readonly routes: readonly Route[];
+  /** Asked for each event: they may be replaced. */
+  routes(): readonly Route[];
   readonly clock: Clock;
   readonly timers: Timers;
   /** Names the cluster in origins. */
@@ -58,9 +59,9 @@ export function routeEvent(record: InRecord, context: RoutingContext): Observabl
   }
   const view = viewOfEvent(event);
   // What answers callbacks has done so at the door.
-  const fitting = context.routes.filter(
-    ({ spec }) => isFor(spec, event) && !(callbackTypes.has(event.type) && answersCallbacks(spec.to.kind)),
-  );
+  const fitting = context
+    .routes()
+    .filter(({ spec }) => isFor(spec, event) && !(callbackTypes.has(event.type) && answersCallbacks(spec.to.kind)));
   return merge(...fitting.map((route) => routeOne(route, view, record, context))).pipe(
     toArray(),
     map((parts) => ({

@@ -1,15 +1,23 @@
-import { forkJoin, map, Observable, of, type OperatorFunction, Subscription } from 'rxjs';
+import { defer, forkJoin, map, type Observable, of, type OperatorFunction, Subject, take, takeUntil } from 'rxjs';
 
-import type { InRecord, OutRecord } from '../../model/record.ts';
+import { type InRecord, type OutRecord, sizeOf } from '../../model/record.ts';
+import { Demand } from '../../operators/demand.ts';
 import { after } from '../../operators/interop/after.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
-import { subscribeWithin } from '../../operators/interop/subscribe-within.ts';
+import { eachOf } from '../../operators/lanes/each-of.ts';
+import { FairLanes, go, type Turn } from '../../operators/lanes/fair-lanes.ts';
+import { inLanes, type Place } from '../../operators/lanes/in-lanes.ts';
+import { RingSet } from '../../operators/ring/ring-set.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
-import type { AssignedPartition, Commit, RecordSource, SourceEvent } from '../../ports/record-source.ts';
-import { OffsetTracker } from '../offset-tracker.ts';
+import type { AssignedPartition, RecordSource, SourceEvent } from '../../ports/record-source.ts';
+import type { Received } from '../job.ts';
+import { Partitions } from '../partitions.ts';
+import { admit } from '../stages/admit.ts';
+import { commit } from '../stages/commit.ts';
+import type { Arrival } from '../stages/decode.ts';
+import { laneOf } from '../stages/schedule.ts';
 
-import { KeyTurns } from './key-turns.ts';
 import { routeEvent, type RouteOutcome, type RoutingContext, tooLarge } from './route-event.ts';
 
 /** What reading and routing events needs. */
@@ -21,180 +29,122 @@ export interface RouteEventsContext extends Omit<RoutingContext, 'cluster'> {
   readonly stop$: Observable<void>;
 }
 
-interface Held {
-  readonly tracker: OffsetTracker;
-  open: number;
-  paused: boolean;
-  committed: number;
-}
-
-interface Job {
-  readonly partition: AssignedPartition;
-  readonly record: InRecord;
+/** An event that was read. */
+interface Read {
+  readonly received: Pick<Received, 'partition' | 'record' | 'bytes'>;
 }
 
 // Small: an event waits in Kafka as well as here, and its handler may hold the event of every chat.
-const highItems = 128;
-const lowItems = 32;
+const watermarks = { highItems: 128, lowItems: 32, highBytes: 8 * 1_048_576, lowBytes: 2 * 1_048_576 };
+const ringCapacity = 256;
+const laneItems = 512;
 const mostAtOnce = 64;
 const commitEveryMs = 500;
+const commitEveryRecords = 1_000;
 const misfitLookMs = 30_000;
+const stoppingRoom = 'stopping';
 
 /**
- * Routes events as they are read: those of one key one after another, others beside each other. An event counts as done when
- * everything its routes made of it is durable, and only then may its offset be committed; what was not committed is routed
- * again, with the same call ids. Emits the outcomes of each event. Pauses a partition at 128 unfinished events.
+ * Routes events as they are read: those of one key one after another, others beside each other, 64 at once. An event counts
+ * as done when everything its routes made of it is durable, and only then is it committed, also when one before it is not
+ * done yet; what was not committed is routed again, with the same call ids. Emits the outcomes of each event. A partition is
+ * paused while 128 of its events wait.
  *
  * Errors with the source. Unsubscribing stops what is under way and leaves the group; what was done since the last commit is
  * then routed again.
  */
 export function routeEvents(context: RouteEventsContext): OperatorFunction<SourceEvent, readonly RouteOutcome[]> {
-  const { source, sink, timers } = context;
-  const routing: RoutingContext = { ...context, cluster: () => source.clusterId() };
   return (event$) =>
-    new Observable((subscriber) => {
-      const held = new Map<AssignedPartition, Held>();
-      const turns = new KeyTurns<Job>();
-      const out = new Subscription();
-      let atOnce = 0;
-      let draining = false;
-      let committing = false;
+    defer(() => {
+      const { source, clock, timers } = context;
+      const write = new Writing(context);
+      const rings = new RingSet<AssignedPartition, Read>({
+        capacity: ringCapacity,
+        watermarks,
+        sizeOf: ({ received }) => received.bytes,
+        pause: (partition) => source.pause(partition),
+        resume: (partition) => source.resume(partition),
+      });
+      const partitions = new Partitions(rings);
+      const demand = new Demand();
       let stopping = false;
-
-      function route({ partition, record }: Job): Observable<readonly RouteOutcome[]> {
-        // Routed for nothing when the next owner reads it anyway.
-        if (!held.has(partition)) return of([]);
-        return andThen(routeEvent(record, routing), ({ records, outcomes }) =>
-          records.length === 0
-            ? of(outcomes)
-            : forkJoin(records.map((one) => write(one, record))).pipe(map(() => outcomes)),
-        );
-      }
-      /** Writes until it stands somewhere: what its topic does not take is a dead letter, and that is held until it fits. */
-      function write(one: OutRecord, event: InRecord): Observable<true> {
-        return andThen(sink.append(one), (ack): Observable<true> | true => {
-          if (ack.kind === 'written') return true;
-          if (one.topic !== 'dead-letters') return write(tooLarge(event, one.topic, ack.limitBytes, routing), event);
-          return andThen(after(timers, misfitLookMs), () => write(one, event));
-        });
-      }
-      const ended = ({ partition, record }: Job): void => {
-        const one = held.get(partition);
-        if (one === undefined) return;
-        one.tracker.done(record.offset);
-        one.open--;
-        if (!one.paused || one.open > lowItems) return;
-        one.paused = false;
-        source.resume(partition);
-      };
-      const drain = (): void => {
-        if (draining || stopping) return;
-        draining = true;
-        for (let turn = atOnce < mostAtOnce ? turns.next() : undefined; turn !== undefined && !subscriber.closed;) {
-          const { item, key } = turn;
-          atOnce++;
-          subscribeWithin(out, route(item), {
-            next: (outcomes) => subscriber.next(outcomes),
-            error: (error: unknown) => subscriber.error(error),
-            complete: () => {
-              atOnce--;
-              ended(item);
-              turns.ended(key);
-              drain();
-              stopWhenIdle();
-            },
-          });
-          turn = atOnce < mostAtOnce ? turns.next() : undefined;
-        }
-        draining = false;
-      };
-      const take = (partition: AssignedPartition, record: InRecord): void => {
-        const one = held.get(partition);
-        if (one === undefined) return;
-        one.tracker.taken(record.offset);
-        one.open++;
-        if (one.open >= highItems && !one.paused) {
-          one.paused = true;
-          source.pause(partition);
-        }
-        turns.add({ partition, record }, record.key?.toString('latin1'));
-        drain();
-      };
-
-      function commit(): void {
-        const commits: Commit[] = [];
-        for (const [partition, { tracker, committed }] of held) {
-          if (tracker.watermark > committed) commits.push({ partition, offset: tracker.watermark, metadata: '' });
-        }
-        if (committing) return;
-        if (commits.length === 0) {
-          stopWhenIdle(true);
-          return;
-        }
-        committing = true;
-        subscribeWithin(out, source.commit(commits), {
-          next: () => {
-            for (const { partition, offset } of commits) {
-              const one = held.get(partition);
-              if (one !== undefined) one.committed = offset;
-            }
-          },
-          error: (error: unknown) => subscriber.error(error),
-          complete: () => {
-            committing = false;
-            stopWhenIdle(true);
-          },
-        });
-      }
-      /** @param told whether what was done has been committed, or could not be */
-      function stopWhenIdle(told = false): void {
-        if (!stopping || atOnce > 0 || committing) return;
-        if (told) subscriber.complete();
-        else commit();
-      }
-      let cancelTimer = (): void => undefined;
-      const arm = (): void => {
-        cancelTimer = timers.after(commitEveryMs, () => {
-          commit();
-          arm();
-        });
-      };
-      arm();
-      subscriber.add(() => {
-        cancelTimer();
-        out.unsubscribe();
-      });
-      subscriber.add(
-        context.stop$.subscribe({
-          next: () => {
-            stopping = true;
-            stopWhenIdle();
-          },
-          error: (error: unknown) => subscriber.error(error),
-        }),
+      const lanes = new FairLanes<Read>({ capacityItems: laneItems }, () =>
+        stopping ? { kind: 'wait', room: stoppingRoom, untilMs: Infinity } : go,
       );
-      subscribeWithin(subscriber, event$, {
-        next: (event) => {
-          switch (event.kind) {
-            case 'assigned': {
-              const { partition, fromOffset } = event;
-              held.set(partition, {
-                tracker: new OffsetTracker(fromOffset),
-                open: 0,
-                paused: false,
-                committed: fromOffset,
-              });
-              break;
-            }
-            case 'lost':
-              held.delete(event.partition);
-              break;
-            case 'record':
-              take(event.partition, event.record);
-          }
-        },
-        error: (error: unknown) => subscriber.error(error),
-        complete: () => subscriber.complete(),
+      const idle$ = new Subject<void>();
+      const stopped$ = andThen(context.stop$, () => {
+        stopping = true;
+        for (const { partition } of rings.stats()) rings.hold(partition, stoppingRoom);
+        return lanes.inTurn === 0 ? of(undefined) : idle$.pipe(take(1));
       });
+      const route$ = (turn: Turn<Read>) =>
+        andThen(
+          write.route(turn.item.received.record),
+          (outcomes) => ({ received: turn.item.received, outcomes }),
+          () => {
+            turn.done();
+            if (lanes.inTurn === 0) idle$.next();
+          },
+        );
+      const routed$ = event$.pipe(
+        map(readOf),
+        // What an earlier owner of the partition has routed is not looked at again.
+        admit({
+          rings,
+          partitions,
+          demand,
+          instruments: { known: () => undefined },
+          lost: (partition) => lanes.drop(partition),
+        }),
+        inLanes({ lanes, place, demand, maxInTurn: mostAtOnce, clock, timers }),
+        eachOf(route$),
+        takeUntil(stopped$),
+      );
+      return routed$.pipe(
+        commit({ partitions, source, timers, commitEveryMs, commitEveryRecords }),
+        map(({ outcomes }) => outcomes),
+      );
     });
+}
+
+function readOf(event: SourceEvent): Arrival<Read> {
+  if (event.kind !== 'record') return event;
+  const { partition, record } = event;
+  return { kind: 'decoded', partition, item: { received: { partition, record, bytes: sizeOf(record) } } };
+}
+
+function place({ received: { partition, record } }: Read): Place {
+  const lane = laneOf(partition, record.key?.toString('latin1'));
+  return { lane, owner: partition, priority: 'normal', tenant: '', cost: 1 };
+}
+
+/** Writes what comes of routing. */
+class Writing {
+  readonly #context: RouteEventsContext;
+  readonly #routing: RoutingContext;
+
+  constructor(context: RouteEventsContext) {
+    this.#context = context;
+    this.#routing = { ...context, cluster: () => context.source.clusterId() };
+  }
+
+  /** Emits the outcomes once everything is durable. */
+  route(record: InRecord): Observable<readonly RouteOutcome[]> {
+    return andThen(routeEvent(record, this.#routing), ({ records, outcomes }) =>
+      records.length === 0
+        ? of(outcomes)
+        : forkJoin(records.map((one) => this.#write(one, record))).pipe(map(() => outcomes)),
+    );
+  }
+
+  /** Writes until it stands somewhere: what its topic does not take is a dead letter, and that is held until it fits. */
+  #write(one: OutRecord, event: InRecord): Observable<true> {
+    return andThen(this.#context.sink.append(one), (ack): Observable<true> | true => {
+      if (ack.kind === 'written') return true;
+      if (one.topic !== 'dead-letters') {
+        return this.#write(tooLarge(event, one.topic, ack.limitBytes, this.#routing), event);
+      }
+      return andThen(after(this.#context.timers, misfitLookMs), () => this.#write(one, event));
+    });
+  }
 }

@@ -5,16 +5,21 @@ import { ringBuffer } from '../../operators/ring/ring-buffer.ts';
 import type { RingSet } from '../../operators/ring/ring-set.ts';
 import type { AssignedPartition } from '../../ports/record-source.ts';
 import type { Instruments } from '../instruments.ts';
-import type { Decoded } from '../job.ts';
+import type { Decoded, Received } from '../job.ts';
 import type { Partitions } from '../partitions.ts';
 
 import type { Arrival } from './decode.ts';
 
+/** What can be admitted. */
+interface Admissible {
+  readonly received: Pick<Received, 'partition' | 'record'>;
+}
+
 /** What admit needs. */
-export interface AdmitContext {
-  readonly rings: RingSet<AssignedPartition, Decoded>;
+export interface AdmitContext<T extends Admissible = Decoded> {
+  readonly rings: RingSet<AssignedPartition, T>;
   readonly partitions: Partitions;
-  readonly instruments: Instruments;
+  readonly instruments: Pick<Instruments, 'known'>;
   /** Asked for by the lanes: nothing leaves a ring that they have no room for. */
   readonly demand: Demand;
   /** Told when a partition is lost, so that later stages forget its records. */
@@ -25,9 +30,9 @@ export interface AdmitContext {
  * Backpressure: a ring per partition takes what comes and hands on what the lanes ask for. A partition whose ring passes
  * its high mark is paused, alone, and resumed at the low mark; nothing is refused or dropped.
  */
-export function admit(context: AdmitContext): OperatorFunction<Arrival, Decoded> {
+export function admit<T extends Admissible>(context: AdmitContext<T>): OperatorFunction<Arrival<T>, T> {
   const { rings, partitions, instruments, demand, lost } = context;
-  const register = (arrival: Arrival): Decoded | undefined => {
+  const register = (arrival: Arrival<T>): T | undefined => {
     switch (arrival.kind) {
       case 'assigned':
         partitions.open(arrival.partition, arrival.fromOffset, arrival.metadata);

@@ -2,7 +2,7 @@ import { Observable, type OperatorFunction, Subscription } from 'rxjs';
 
 import type { Timers } from '../../ports/clock.ts';
 import type { RecordSource } from '../../ports/record-source.ts';
-import type { Settled } from '../job.ts';
+import type { Received } from '../job.ts';
 import type { Partitions } from '../partitions.ts';
 
 /** What commit needs. */
@@ -15,13 +15,18 @@ export interface CommitContext {
   readonly commitEveryRecords: number;
 }
 
+/** A record whose end is durable. */
+interface Done {
+  readonly received: Pick<Received, 'partition' | 'record'>;
+}
+
 /**
  * Counts settled records as done and commits each partition up to its first unfinished record: on a timer, after many
  * completions, when partitions are about to move, and when the stream ends. One commit is out at a time; one that was not stored goes again with the next, also
  * when no further record ends. Unsubscribing stops the timer; what was not
  * committed by then is delivered again.
  */
-export function commit(context: CommitContext): OperatorFunction<Settled, Settled> {
+export function commit<T extends Done>(context: CommitContext): OperatorFunction<T, T> {
   const { partitions, source, timers, commitEveryMs, commitEveryRecords } = context;
   return (settled$) =>
     new Observable((subscriber) => {

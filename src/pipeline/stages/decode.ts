@@ -14,9 +14,9 @@ import type { Destination } from '../destination.ts';
 import { type Decoded, type Ending, Job, type Received } from '../job.ts';
 
 /** What decode hands on: partitions come and go, records in between. */
-export type Arrival =
+export type Arrival<T = Decoded> =
   | Exclude<SourceEvent, { kind: 'record' }>
-  | { readonly kind: 'decoded'; readonly partition: AssignedPartition; readonly item: Decoded };
+  | { readonly kind: 'decoded'; readonly partition: AssignedPartition; readonly item: T };
 
 /** What decode needs. */
 export interface DecodeContext {

@@ -4,6 +4,7 @@ import type { Demand } from '../../operators/demand.ts';
 import { type FairLanes, type Gate, go } from '../../operators/lanes/fair-lanes.ts';
 import { inLanes, type Place } from '../../operators/lanes/in-lanes.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
+import type { AssignedPartition } from '../../ports/record-source.ts';
 import { hasFallback } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
 import { limitRoom } from '../rooms.ts';
@@ -40,15 +41,18 @@ export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Sc
 function place(item: Decoded): Place {
   const { partition, record } = item.received;
   if (item.kind !== 'call') return { lane: undefined, owner: partition, priority: 'normal', tenant: '', cost: 1 };
-  const key = item.call.orderingKey ?? record.key?.toString('latin1');
   return {
-    // The partition stands before the key: the same key in two partitions has no order between them.
-    lane: key === undefined ? undefined : `${partition.partition}/${partition.epoch}/${key}`,
+    lane: laneOf(partition, item.call.orderingKey ?? record.key?.toString('latin1')),
     owner: partition,
     priority: item.call.priority ?? 'normal',
     tenant: `${item.call.app ?? ''}/${item.call.tenant ?? ''}`,
     cost: 1,
   };
+}
+
+/** The lane of a key. The partition stands before it: the same key in two partitions has no order between them. */
+export function laneOf({ partition, epoch }: AssignedPartition, key: string | undefined): string | undefined {
+  return key === undefined ? undefined : `${partition}/${epoch}/${key}`;
 }
 
 /**

@@ -71,4 +71,20 @@ describe('larkspur', () => {
       /^error: the configuration has 2 mistakes\n {2}- loglevel .*did you mean logLevel\?\n {2}- drainMs .*\ncure: /,
     );
   }, 60_000);
+
+  it('routes test prints what would happen to an event, and ends with 1 for what is none', async () => {
+    const config = join(folder, 'routes.yaml');
+    writeFileSync(config, `apps: [{ id: cli_a, secret: s }]\nroutes: [{ on: im.*, name: copy, topic: audit }]`);
+    const event = join(folder, 'event.json');
+    const head = { event_id: 'ev1', event_type: 'im.chat.disbanded_v1', create_time: '1', app_id: 'cli_a' };
+    writeFileSync(event, JSON.stringify({ schema: '2.0', header: head, event: { chat_id: 'oc_1' } }));
+
+    const good = await larkspur('routes', 'test', event, '--config', config);
+    const bad = await larkspur('routes', 'test', config, '--config', config);
+    expect([good.code, good.out]).toEqual([
+      0,
+      'event ev1 of type im.chat.disbanded_v1, key oc_1\n  copy: called\n    {"topic":"audit"}\n',
+    ]);
+    expect([bad.code, bad.err]).toEqual([1, expect.stringContaining('the file holds no event of Feishu')]);
+  }, 60_000);
 });

@@ -99,6 +99,35 @@ describe('routing events', () => {
     expect(bench.committed).toBe(2);
   });
 
+  it('what was done behind an event that hangs is not routed again after a kill', () => {
+    const bench = new RouteBench();
+    const first = bench.start(
+      route('r', (id) => (id === 'hangs' ? { kind: 'failed', message: 'no', again: true } : calls(id))),
+    );
+    bench.event('hangs', 'a');
+    for (let n = 0; n < 20; n++) bench.event(`e${n}`, `k${n}`);
+    bench.time.advance(600);
+    expect([bench.callIds.length, bench.committed]).toEqual([20, 0]);
+    first.crash();
+    bench.start(route('r', (id) => calls(id)));
+    bench.time.advance(1_000);
+    expect(bench.callIds.slice(20)).toEqual(['hangs']);
+    expect(bench.committed).toBe(21);
+  });
+
+  it('an event of a partition that was lost is not begun here', () => {
+    const bench = new RouteBench();
+    const first = bench.start(
+      route('r', (id, nth) => (id === 'a1' && nth === 1 ? { kind: 'failed', message: 'no', again: true } : calls(id))),
+    );
+    bench.event('a1', 'a');
+    bench.event('a2', 'a');
+    bench.group.give(0, undefined);
+    bench.time.advance(2_000);
+    expect(bench.callIds).toEqual(['a1']);
+    expect(first.source.staleCommits).toEqual([]);
+  });
+
   it('one that is stopped lets what is under way end, commits, and begins nothing', () => {
     const bench = new RouteBench();
     const first = bench.start(
@@ -120,17 +149,17 @@ describe('routing events', () => {
     expect(bench.callIds).toEqual(['done', 'slow', 'behind', 'late']);
   });
 
-  it('a partition with 128 unfinished events is paused, and read on when they end', () => {
+  it('64 events are under way at once, and what is read ahead of them is bounded', () => {
     const bench = new RouteBench();
-    bench.start(route('r', (id) => calls(id)));
+    const { source } = bench.start(route('r', (id) => calls(id)));
     bench.sink.hold();
-    for (let n = 0; n < 300; n++) bench.event(`e${n}`, `k${n}`);
+    for (let n = 0; n < 900; n++) bench.event(`e${n}`, `k${n}`);
     bench.time.advance(100);
-    expect(bench.sink.waiting).toBe(64);
+    expect([bench.sink.waiting, source.position(0)]).toEqual([64, 512 + 128]);
     bench.sink.release();
     bench.time.advance(2_000);
-    expect(bench.callIds).toHaveLength(300);
-    expect(bench.committed).toBe(300);
+    expect(bench.callIds).toHaveLength(900);
+    expect(bench.committed).toBe(900);
   });
 
   it('what is no event is a dead letter, and a tombstone is nothing', () => {

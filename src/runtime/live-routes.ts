@@ -1,0 +1,38 @@
+import { type OpenRoutes, openRoutes } from '../adapters/routes/routes.ts';
+import type { RouteSpec } from '../model/route.ts';
+import type { Timers } from '../ports/clock.ts';
+import type { Route } from '../ports/route.ts';
+
+/** Routes that may be replaced while events come. */
+export class LiveRoutes {
+  readonly #timers: Timers;
+  #open: OpenRoutes;
+  #retired: OpenRoutes[] = [];
+
+  /** @throws LarkspurError `config_invalid` for an expression with a mistake */
+  constructor(specs: readonly RouteSpec[], timers: Timers) {
+    this.#timers = timers;
+    this.#open = openRoutes(specs, timers);
+  }
+
+  /** Those that are for the next event. */
+  get routes(): readonly Route[] {
+    return this.#open.routes;
+  }
+
+  /**
+   * What is under way ends with the routes that it began with.
+   * @throws LarkspurError `config_invalid` for an expression with a mistake; then nothing changes
+   */
+  replace(specs: readonly RouteSpec[]): void {
+    const next = openRoutes(specs, this.#timers);
+    this.#open.retire();
+    this.#retired.push(this.#open);
+    this.#open = next;
+  }
+
+  /** Ends all threads. */
+  async close(): Promise<void> {
+    await Promise.all([this.#open, ...this.#retired].map((routes) => routes.close()));
+  }
+}

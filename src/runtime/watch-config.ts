@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+
+import type { Config } from '../config/config.ts';
+import { LarkspurError, messageOf } from '../model/errors.ts';
+
+import type { WorldParts } from './stores.ts';
+
+/** The file that a configuration came from, and how to load it again. */
+export interface ConfigSource {
+  readonly file: string;
+  /** @throws LarkspurError `config_invalid` */
+  load(): Config;
+}
+
+const lookEveryMs = 1_000;
+
+/**
+ * Looks at the file each second and hands over what it says whenever its text has changed. A file with mistakes, or one that
+ * `apply` throws at, changes nothing: the log says why. Returns a function that stops looking.
+ */
+export function watchConfig(
+  source: ConfigSource,
+  { timers, log, metrics }: Pick<WorldParts, 'timers' | 'log' | 'metrics'>,
+  apply: (config: Config) => void,
+): () => void {
+  const { file } = source;
+  const reloads = metrics.counter('larkspur_config_reloads_total', 'Changes of the configuration file', ['outcome']);
+  let seen: string | undefined;
+  let stopped = false;
+  let cancel = (): void => undefined;
+  const take = (text: string): void => {
+    const first = seen === undefined;
+    if (text === seen) return;
+    seen = text;
+    if (first) return;
+    try {
+      apply(source.load());
+      reloads.add({ outcome: 'applied' });
+      log.info({ file }, 'the routes of the changed configuration are in use; all else waits for a restart');
+    } catch (error) {
+      reloads.add({ outcome: 'refused' });
+      const cure = error instanceof LarkspurError ? error.cure : undefined;
+      log.warn({ file, error: messageOf(error), cure }, 'the changed configuration has mistakes; the old one stays');
+    }
+  };
+  const look = async (): Promise<void> => {
+    try {
+      take(await readFile(file, 'utf8'));
+    } catch {
+      // Gone for a moment while somebody replaces it.
+    }
+    if (!stopped) cancel = timers.after(lookEveryMs, () => void look());
+  };
+  void look();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}
