@@ -76,7 +76,8 @@ export async function containedRedis(): Promise<Contained> {
   const { GenericContainer, Wait } = await import('testcontainers');
   const container = await new GenericContainer('redis:7')
     .withExposedPorts(6379)
-    .withCommand(['redis-server', '--save', '', '--appendonly', 'no'])
+    // Asked from outside the container: an image without an entry point of its own would refuse that.
+    .withCommand(['redis-server', '--save', '', '--appendonly', 'no', '--protected-mode', 'no'])
     .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
     .withStartupTimeout(120_000)
     .start();
