@@ -3,20 +3,20 @@ import { once } from 'node:events';
 import { crc32 } from 'node:zlib';
 
 import type { Cluster } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { RedisClaimStore } from '../../src/adapters/redis/claim-store.ts';
 import type { RedisConnection } from '../../src/adapters/redis/client.ts';
 import type { ClaimStoreBench } from '../support/claims/claim-bench.ts';
 import { only } from '../support/only.ts';
-import { connectRedis, redisMissing } from '../support/redis.ts';
+import { connectRedis, describeOnEachRedisProgram } from '../support/redis.ts';
 import { RedisCluster } from '../support/services/redis-cluster.ts';
 import { noLogger } from '../support/silent.ts';
 
 import { claimStoreSuite } from './claim-store.suite.ts';
 
-describe.skipIf(redisMissing !== '')(`on a Redis Cluster of three nodes ${redisMissing}`, () => {
-  const cluster = new RedisCluster();
+describeOnEachRedisProgram('on a Redis Cluster of three nodes', (program) => {
+  const cluster = new RedisCluster({ program });
   beforeAll(() => cluster.start(), 120_000);
   afterAll(() => cluster.stop());
 

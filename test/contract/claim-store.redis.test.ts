@@ -7,7 +7,7 @@ import { RedisClaimStore } from '../../src/adapters/redis/claim-store.ts';
 import { RedisConnection } from '../../src/adapters/redis/client.ts';
 import { systemClock, systemRandom, systemTimers } from '../../src/adapters/system/clock.ts';
 import type { ClaimStoreBench } from '../support/claims/claim-bench.ts';
-import { describeWithRedis } from '../support/services/provided.ts';
+import { describeWithEachRedis } from '../support/services/provided.ts';
 import { noLogger, noMetrics } from '../support/silent.ts';
 
 import { claimStoreSuite } from './claim-store.suite.ts';
@@ -53,6 +53,6 @@ async function openBench(url: string): Promise<ClaimStoreBench> {
   };
 }
 
-describeWithRedis('on Redis', (url) => {
+describeWithEachRedis('on Redis', (url) => {
   claimStoreSuite('Redis', () => openBench(url), { histories: 60 });
 });

@@ -7,7 +7,7 @@ import { loadScript } from '../../src/adapters/redis/scripts.ts';
 import { fullHistory, type HistoryStep, play } from '../support/quota/histories.ts';
 import type { QuotaLogBench } from '../support/quota/quota-bench.ts';
 import { openConnections, openRedisBench, withMutant } from '../support/quota/redis-quota-bench.ts';
-import { describeWithRedis } from '../support/services/provided.ts';
+import { describeWithEachRedis } from '../support/services/provided.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
 import { quotaLogSuite } from './quota-log.suite.ts';
@@ -23,7 +23,7 @@ function memoryBench(): QuotaLogBench {
   return { log, other: log, now: () => time.now(), advance, settle: done, close: done };
 }
 
-describeWithRedis('on Redis', (url) => {
+describeWithEachRedis('on Redis', (url) => {
   let connections: readonly [RedisConnection, RedisConnection];
   beforeAll(async () => {
     connections = await openConnections(url);

@@ -3,6 +3,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+// Every server and its folder listen for the end of this process, and a test may start a dozen.
+process.setMaxListeners(100);
+
 /** Ports that were free a moment ago, all different. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(

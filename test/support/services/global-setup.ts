@@ -1,11 +1,12 @@
 import type { TestProject } from 'vitest/node';
 
-import { startServices } from './services.ts';
+import { type RedisOfLine, startServices } from './services.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     kafkaBrokers: string[] | null;
     redisUrl: string | null;
+    redisOfEachLine: readonly RedisOfLine[];
     /** Why a service is not there; `''` for one that is. */
     missingServices: { kafka: string; redis: string };
   }
@@ -25,6 +26,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
   if (!('missing' in kafka)) console.info(`Kafka: ${kafka.brokers.join(',')} (${kafka.via})`);
   if (!('missing' in redis)) console.info(`Redis: ${redis.url} (${redis.via})`);
+  for (const server of services.redisOfEachLine) {
+    if ('missing' in server)
+      console.warn(yellow(`Contract suites on Redis ${server.line} are skipped: ${server.missing}`));
+    else console.info(`Contract suites run on Redis ${server.version} (${server.via})`);
+  }
+  project.provide('redisOfEachLine', services.redisOfEachLine);
   project.provide('kafkaBrokers', 'missing' in kafka ? null : kafka.brokers);
   project.provide('redisUrl', 'missing' in redis ? null : redis.url);
   project.provide('missingServices', missing);

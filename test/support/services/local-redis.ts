@@ -1,52 +1,30 @@
-import { chmodSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { cachedFolder, maven, run } from './cache.ts';
 import { Child, freePorts } from './child.ts';
-
-/** Maven Central's jar that carries a Redis 6.2 for the common systems. */
-const artifact = 'com.github.codemonstur:embedded-redis:1.4.3';
-const systems: Readonly<Record<string, string>> = { 'linux-x64': 'linux-amd64', 'linux-arm64': 'linux-arm64' };
-
-/** A `redis-server` to run: from the path, or unpacked once from a jar. Rejects, saying what is missing. */
-export async function redisProgram(): Promise<{ program: string; via: string }> {
-  const version = await run('redis-server', ['--version'], 5_000).catch(() => undefined);
-  if (version !== undefined) return { program: 'redis-server', via: 'redis-server from the path' };
-  const system = systems[`${process.platform}-${process.arch}`];
-  if (system === undefined) throw new Error('redis-server is not on the path');
-  const folder = await cachedFolder('redis-6.2', async (work) => {
-    await maven('dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${work}`);
-    const jar = readdirSync(work).find((name) => name.endsWith('.jar')) ?? '';
-    await run('unzip', ['-q', '-o', join(work, jar), `redis-server-*${system}`, '-d', work], 60_000);
-    const binary = readdirSync(work).find((name) => name.endsWith(system)) ?? '';
-    renameSync(join(work, binary), join(work, 'redis-server'));
-    chmodSync(join(work, 'redis-server'), 0o755);
-    rmSync(join(work, jar));
-  }).catch((error: unknown) => {
-    throw new Error('redis-server is not on the path, and the jar that carries one could not be fetched', {
-      cause: error,
-    });
-  });
-  return { program: join(folder, 'redis-server'), via: `redis-server of ${artifact}` };
-}
+import { redisProgram } from './redis-programs.ts';
 
 /** What a {@link LocalRedis} may be given. */
 export interface LocalRedisOptions {
   /** Further arguments of redis-server, e.g. `['--maxmemory', '10mb']`; with `--appendonly yes` data survive `kill9`. */
   readonly args?: readonly string[];
+  /** The redis-server to run. Default: what {@link redisProgram} finds first. */
+  readonly program?: string;
 }
 
 /** A Redis on this machine, for the shared test services and for tests that hurt it. The address stays over restarts. */
 export class LocalRedis {
   readonly #folder = mkdtempSync(join(tmpdir(), 'larkspur-redis-'));
   readonly #args: readonly string[];
+  readonly #program: string | undefined;
   #port = 0;
   #child: Child | undefined;
 
   constructor(options: LocalRedisOptions = {}) {
     this.#args = options.args ?? [];
+    this.#program = options.program;
     process.once('exit', this.#removeData);
   }
 
@@ -57,7 +35,7 @@ export class LocalRedis {
 
   /** Starts the server, again after `kill9`, and returns when it answers. */
   async start(): Promise<void> {
-    const { program } = await redisProgram();
+    const program = this.#program ?? (await redisProgram()).program;
     const first = this.#port === 0;
     for (let triesLeft = first ? 3 : 1; ; triesLeft--) {
       if (first) this.#port = (await freePorts(1))[0] ?? 0;

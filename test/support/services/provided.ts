@@ -31,6 +31,20 @@ export function describeWithRedis(title: string, suite: (url: string) => void): 
   });
 }
 
+/** A suite against one real Redis of each line, named in the title. A line that is not there is counted as skipped. */
+export function describeWithEachRedis(title: string, suite: (url: string) => void): void {
+  const servers = inject('redisOfEachLine');
+  // Without any Redis the suite is skipped once.
+  if (servers.length === 0) describeWithRedis(title, suite);
+  for (const server of servers) {
+    const missing = 'missing' in server;
+    const name = missing ? `${server.line} (skipped: ${server.missing})` : server.version;
+    describe.skipIf(missing)(`${title} ${name}`, () => {
+      suite(missing ? `redis://${nowhere}` : server.url);
+    });
+  }
+}
+
 /** A suite that needs both. */
 export function describeWithServices(title: string, suite: (brokers: string[], url: string) => void): void {
   describeWithKafka(title, (brokers) => {

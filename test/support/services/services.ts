@@ -1,14 +1,24 @@
+import { Redis } from 'ioredis';
+
 import { containedKafka, containedRedis, dockerAnswers } from './containers.ts';
 import { LocalKafka } from './local-kafka.ts';
-import { LocalRedis, redisProgram } from './local-redis.ts';
+import { LocalRedis } from './local-redis.ts';
+import { lineOf, type RedisLine, redisLines, redisProgram } from './redis-programs.ts';
 
 /** A real Kafka and Redis for the tests, or what is missing to have them. */
 export interface Services {
   readonly kafka: { readonly brokers: string[]; readonly via: string } | { readonly missing: string };
   readonly redis: { readonly url: string; readonly via: string } | { readonly missing: string };
+  /** One server for each line of Redis; the one above stands for its own line. */
+  readonly redisOfEachLine: readonly RedisOfLine[];
   /** Ends what was started here; nothing that came from the environment. */
   stop(): Promise<void>;
 }
+
+/** A server of one line of Redis, or what is missing to have one. */
+export type RedisOfLine = { readonly line: RedisLine } & (
+  { readonly url: string; readonly version: string; readonly via: string } | { readonly missing: string }
+);
 
 interface Started {
   readonly address: string;
@@ -34,10 +44,14 @@ export async function startServices(): Promise<Services> {
       localRedis,
     ]),
   ]);
+  const others: LocalRedis[] = [];
+  const redisOfEachLine = 'missing' in redis ? [] : await eachLine(redis, others);
   return {
     kafka: 'missing' in kafka ? kafka : { brokers: kafka.address.split(','), via: kafka.via },
     redis: 'missing' in redis ? redis : { url: redis.address, via: redis.via },
+    redisOfEachLine,
     stop: async () => {
+      await Promise.all(others.map((other) => other.stop()));
       await Promise.all([kafka, redis].map(async (service) => 'missing' in service || service.stop()));
     },
   };
@@ -84,4 +98,26 @@ async function localRedis(): Promise<Started> {
   const redis = new LocalRedis();
   await redis.start();
   return { address: redis.url, via, stop: () => redis.stop() };
+}
+
+/** The given server for its own line, programs of this machine for the others; those are added to `started`. */
+async function eachLine(main: Started, started: LocalRedis[]): Promise<RedisOfLine[]> {
+  const client = new Redis(main.address);
+  const info = await client.info('server');
+  client.disconnect();
+  const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? '';
+  return Promise.all(
+    redisLines.map(async (line) => {
+      if (line === lineOf(version)) return { line, url: main.address, version, via: main.via };
+      try {
+        const { program, via, version: found } = await redisProgram(line);
+        const redis = new LocalRedis({ program });
+        started.push(redis);
+        await redis.start();
+        return { line, url: redis.url, version: found, via };
+      } catch (error) {
+        return { line, missing: error instanceof Error ? error.message : String(error) };
+      }
+    }),
+  );
 }
