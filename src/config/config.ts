@@ -121,6 +121,16 @@ export interface WorkerConfig {
   };
 }
 
+/** Where claims and quota of several workers live. */
+export interface RedisConfig {
+  readonly url: string;
+  readonly cluster: boolean;
+  readonly keyPrefix: string;
+  /** How many replicas must have the claim of a call without a platform key before it goes out. */
+  readonly replicas: number;
+  readonly replicasWaitMs: number;
+}
+
 /** How much is logged. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -129,7 +139,7 @@ export interface Config {
   /** `undefined`: embedded mode. */
   readonly kafka: KafkaConfig | undefined;
   /** Present whenever `kafka` is. */
-  readonly redis: { readonly url: string; readonly cluster: boolean; readonly keyPrefix: string } | undefined;
+  readonly redis: RedisConfig | undefined;
   readonly listen: { readonly ingress: Address; readonly admin: Address };
   readonly adminToken: string | undefined;
   /** Folder of the embedded store, or `memory`. */

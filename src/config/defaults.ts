@@ -58,7 +58,7 @@ export const serviceDefaults = {
     sessionTimeoutMs: 30_000,
     ssl: false,
   },
-  redis: { cluster: false, keyPrefix: 'larkspur:' },
+  redis: { cluster: false, keyPrefix: 'larkspur:', replicas: 0, replicasWaitMs: 50 },
 } satisfies RawConfig;
 
 /**

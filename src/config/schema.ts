@@ -106,6 +106,16 @@ export const configSchema = Type.Partial(
         url: Type.String({ pattern: '^rediss?://\\S+$', description: 'redis:// or rediss:// address' }),
         cluster: Type.Boolean({ description: 'the address is one node of a Redis Cluster' }),
         keyPrefix: Type.String({ pattern: '^[A-Za-z0-9._:-]{0,100}$', description: 'in front of every key' }),
+        replicas: Type.Integer({
+          minimum: 0,
+          maximum: 10,
+          description: 'replicas that must have the claim of a call without a platform key before it goes out',
+        }),
+        replicasWaitMs: Type.Integer({
+          minimum: 1,
+          maximum: 200,
+          description: 'longest wait for them; then the call waits and asks again',
+        }),
       }),
       listen: section({ ingress: address, admin: address }),
       adminToken: secret('bearer token of the admin port and of /v1'),

@@ -90,16 +90,19 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     });
   }
   const shared = { ...parts, logger: parts.log, client: kafka, prefix: kafka.topicPrefix };
-  const redis = new RedisConnection({
-    ...parts,
-    logger: parts.log,
-    url: config.redis.url,
-    cluster: config.redis.cluster,
+  const { url, cluster, keyPrefix, replicas, replicasWaitMs: waitMs } = config.redis;
+  const redis = new RedisConnection({ ...parts, logger: parts.log, url, cluster });
+  // Its state shows in the other one's gauge: both lead to the same servers.
+  const unwatched = { ...parts.metrics, gauge: () => undefined };
+  const waiting =
+    replicas === 0 ? undefined : new RedisConnection({ ...parts, metrics: unwatched, logger: parts.log, url, cluster });
+  const inRedis = new RedisClaimStore(redis, parts.log, {
+    keyPrefix,
+    ...(waiting === undefined ? {} : { replicas: { connection: waiting, metrics: parts.metrics, replicas, waitMs } }),
   });
-  const inRedis = new RedisClaimStore(redis, parts.log, { keyPrefix: config.redis.keyPrefix });
   const claims = new ClaimsThroughOutage(inRedis, parts);
-  const quota = new RedisQuotaLog(redis, parts.timers, parts.log, { keyPrefix: config.redis.keyPrefix });
-  const eventClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${config.redis.keyPrefix}event:` });
+  const quota = new RedisQuotaLog(redis, parts.timers, parts.log, { keyPrefix });
+  const eventClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${keyPrefix}event:` });
   const sink = createKafkaSink(shared);
   const sources: ReturnType<typeof createKafkaSource>[] = [];
   const member = (group: string, topics: readonly string[]): RecordSource => {
@@ -131,7 +134,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       inRedis.close();
       await quota.close();
       eventClaims.close();
-      await redis.close();
+      await Promise.all([redis.close(), waiting?.close()]);
     },
   };
   return stores;

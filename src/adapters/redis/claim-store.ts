@@ -5,14 +5,22 @@ import { Observable, type Subscriber } from 'rxjs';
 
 import type { Claim, ClaimReply, ClaimRequest, ClaimStore, ClaimView, Finish } from '../../ports/claim-store.ts';
 import type { Logger } from '../../ports/logger.ts';
+import type { Counter, Metrics } from '../../ports/metrics.ts';
 
+import { readClaim, readFlag, readView } from './claim-replies.ts';
 import type { RedisConnection } from './client.ts';
-import { loadScript } from './scripts.ts';
+import { loadScript, type Replication } from './scripts.ts';
 import { type ReplyReader, StepBatches } from './step-batches.ts';
 
 /** An owner may vanish so often before its call counts as what kills workers. */
 const maxTakeovers = 8;
 const tags = 64;
+
+interface ReplicatedClaims {
+  readonly batches: StepBatches;
+  readonly wanted: number;
+  readonly short: Counter;
+}
 
 /** Which keys and which clock; tests give a clock of their own. */
 export interface ClaimStoreOptions {
@@ -20,7 +28,22 @@ export interface ClaimStoreOptions {
   readonly keyPrefix?: string;
   /** Epoch milliseconds instead of the server's own clock. */
   readonly now?: () => number;
+  /** Default: no claim waits for replicas. */
+  readonly replicas?: ReplicaOptions;
 }
+
+/**
+ * A claim of a call that may not go on without the store is granted only when so many replicas have it: then a failover
+ * does not forget it. While they are too few, or slow, such calls are told to ask again.
+ */
+export interface ReplicaOptions extends Replication {
+  /** Serves these claims alone, because waiting holds up all that comes after on it. */
+  readonly connection: RedisConnection;
+  readonly metrics: Metrics;
+}
+
+// Replicas that are behind need a while; in a lane, a call that asks too often costs more than it gains.
+const askAgainMs = 500;
 
 type Read<A> = (reply: ReplyReader) => A;
 
@@ -37,26 +60,47 @@ type Read<A> = (reply: ReplyReader) => A;
 export class RedisClaimStore implements ClaimStore {
   readonly #connection: RedisConnection;
   readonly #batches: StepBatches;
+  readonly #replicated: ReplicatedClaims | undefined;
   readonly #keyPrefix: string;
   readonly #noncePrefix = randomBytes(6).toString('base64url');
   #steps = 0;
 
   constructor(connection: RedisConnection, logger: Logger, options: ClaimStoreOptions = {}) {
-    const { keyPrefix = 'larkspur:', now } = options;
+    const { keyPrefix = 'larkspur:', now, replicas } = options;
     this.#connection = connection;
     this.#keyPrefix = keyPrefix;
-    this.#batches = new StepBatches(connection, loadScript('claims'), () => [now?.() ?? '', maxTakeovers], logger);
+    const before = () => [now?.() ?? '', maxTakeovers];
+    this.#batches = new StepBatches(connection, loadScript('claims'), before, logger);
+    if (replicas === undefined) return;
+    this.#replicated = {
+      batches: new StepBatches(replicas.connection, loadScript('claims'), before, logger, replicas),
+      wanted: replicas.replicas,
+      short: replicas.metrics.counter(
+        'larkspur_claims_short_of_replicas_total',
+        'Claims that were given back because too few replicas of Redis had them',
+        [],
+      ),
+    };
   }
 
   claim(request: ClaimRequest): Observable<ClaimReply> {
-    const { id, origin, leaseMs, ttlMs, sent } = request;
+    const { id, origin, leaseMs, ttlMs, sent, withoutStoreMs = 0 } = request;
+    const giveBack = (reply: ClaimReply): void => {
+      if (reply.kind !== 'granted') return;
+      const claim: Claim = { id, fence: reply.fence };
+      this.finish({ claim, state: 'FAILED', result: '', delayMs: 0, ttlMs }).subscribe();
+    };
+    const replicated = withoutStoreMs > 0 ? undefined : this.#replicated;
+    const read = (reader: ReplyReader): ClaimReply => {
+      const reply = readClaim(reader);
+      if (replicated === undefined || reply.kind !== 'granted' || reader.replicas >= replicated.wanted) return reply;
+      replicated.short.add({});
+      giveBack(reply);
+      return { kind: 'pending', waitMs: askAgainMs };
+    };
     return new Observable((subscriber) => {
       const args = ['c', this.#nonce(), origin, Math.ceil(leaseMs), lifeOf(ttlMs), sent ? 1 : 0];
-      return this.#step(id, args, 0, readClaim, subscriber, (reply) => {
-        if (reply.kind !== 'granted') return;
-        const claim: Claim = { id, fence: reply.fence };
-        this.finish({ claim, state: 'FAILED', result: '', delayMs: 0, ttlMs }).subscribe();
-      });
+      return this.#step(id, args, 0, read, subscriber, giveBack, replicated?.batches);
     });
   }
 
@@ -101,6 +145,7 @@ export class RedisClaimStore implements ClaimStore {
   /** Stops sending; what waits is never answered. */
   close(): void {
     this.#batches.close();
+    this.#replicated?.batches.close();
   }
 
   #step<A>(
@@ -110,13 +155,15 @@ export class RedisClaimStore implements ClaimStore {
     read: Read<A>,
     subscriber: Subscriber<A>,
     unwanted?: (answer: A) => void,
+    batches?: StepBatches,
   ): () => void {
-    return this.#add(id, args, bytes, (reply) => {
+    const answered = (reply: ReplyReader): void => {
       const answer = read(reply);
       if (subscriber.closed) unwanted?.(answer);
       subscriber.next(answer);
       subscriber.complete();
-    });
+    };
+    return this.#add(id, args, bytes, answered, batches);
   }
 
   /** Returns what drops the step when it has not been sent yet. */
@@ -125,10 +172,11 @@ export class RedisClaimStore implements ClaimStore {
     args: readonly (string | number)[],
     bytes: number,
     answer: (reply: ReplyReader) => void,
+    batches = this.#batches,
   ): () => void {
     const tag = String(crc32(id) % tags);
     const step = { key: `${this.#keyPrefix}claim:{${tag}}:${id}`, tag, args, bytes, answer, dropped: false };
-    this.#batches.add(step);
+    batches.add(step);
     return () => {
       step.dropped = true;
     };
@@ -144,46 +192,4 @@ const stateLetters = { PROCESSED: 'P', FAILED: 'F', DEAD: 'D' } as const;
 /** Redis takes whole milliseconds, and refuses a life of none. */
 function lifeOf(ttlMs: number): number {
   return Math.max(1, Math.ceil(ttlMs));
-}
-
-function readFlag(reply: ReplyReader): boolean {
-  return reply.number() === 1;
-}
-
-function readClaim(reply: ReplyReader): ClaimReply {
-  const code = reply.number();
-  switch (code) {
-    case 1: {
-      const fence = reply.number();
-      const agoMs = reply.number();
-      return { kind: 'granted', fence, firstSentAgoMs: agoMs < 0 ? undefined : agoMs, takeovers: reply.number() };
-    }
-    case 2:
-      return { kind: 'processed', origin: reply.text(), result: reply.text() };
-    case 3:
-      return { kind: 'pending', waitMs: reply.number() };
-    case 4:
-      return { kind: 'dead', origin: reply.text(), result: reply.text() };
-    case 5:
-      return { kind: 'not-due', waitMs: reply.number() };
-    default:
-      throw new TypeError(`the script answered ${code}, which is no claim reply`);
-  }
-}
-
-const viewKinds = ['unknown', 'pending', 'failed', 'processed', 'dead'] as const;
-
-function readView(reply: ReplyReader): ClaimView {
-  const code = reply.number();
-  const kind = viewKinds[code];
-  if (kind === undefined) throw new TypeError(`the script answered ${code}, which is no view`);
-  switch (kind) {
-    case 'unknown':
-    case 'pending':
-    case 'failed':
-      return { kind };
-    case 'processed':
-    case 'dead':
-      return { kind, origin: reply.text(), result: reply.text() };
-  }
 }

@@ -3,7 +3,7 @@ import { ReplyError } from 'ioredis';
 import { LarkspurError, messageOf } from '../../model/errors.ts';
 
 // Replies with which a server says that it will work later: the same as no reply.
-const passing = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS)\b/;
+const passing = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MOVED|ASK)\b/;
 const misconfigured = /^(NOAUTH|WRONGPASS|NOPERM|OOM|MISCONF|NOPROTO)\b|invalid password|unknown command/i;
 
 /** Whether an error is Redis' own reply and not the lack of one. */

@@ -1,3 +1,5 @@
+import { Cluster, type Redis } from 'ioredis';
+
 import type { Clock } from '../../ports/clock.ts';
 
 import type { RedisConnection } from './client.ts';
@@ -15,10 +17,18 @@ export interface RedisFinding {
 const oldest = [6, 2] as const;
 const skewLimitMs = 1000;
 
-/** Looks at what Larkspur needs of Redis: that it answers, version, eviction policy, clock. Never rejects. */
-export async function redisFindings(connection: RedisConnection, clock: Clock): Promise<readonly RedisFinding[]> {
+/**
+ * Looks at what Larkspur needs of Redis: that it answers, version, eviction policy, replicas, clock. Never rejects.
+ * @param replicas how many replicas claims are to wait for
+ */
+export async function redisFindings(
+  connection: RedisConnection,
+  clock: Clock,
+  replicas = 0,
+): Promise<readonly RedisFinding[]> {
   try {
-    const { server, memory, seconds } = await connection.run('doctor', async (client) => ({
+    const { server, memory, seconds, attached } = await connection.run('doctor', async (client) => ({
+      attached: await fewestReplicas(client),
       server: await client.info('server'),
       memory: await client.info('memory'),
       seconds: await client.time(),
@@ -37,6 +47,7 @@ export async function redisFindings(connection: RedisConnection, clock: Clock): 
             ? ''
             : 'set maxmemory-policy noeviction: an evicted claim lets a call take effect a second time',
       },
+      ...replicaFindings(attached, replicas),
       {
         name: 'redis-clock',
         ok: skewMs <= skewLimitMs,
@@ -49,6 +60,25 @@ export async function redisFindings(connection: RedisConnection, clock: Clock): 
     const { message, cure = '' } = toLarkspurError(error);
     return [{ name: 'redis', ok: false, message, cure }];
   }
+}
+
+/** Replicas of the server, of a Cluster those of the master that has the fewest. */
+async function fewestReplicas(client: Redis | Cluster): Promise<number> {
+  const masters = client instanceof Cluster ? client.nodes('master') : [client];
+  const infos = await Promise.all(masters.map((master) => master.info('replication')));
+  return Math.min(...infos.map((info) => Number(field(info, 'connected_slaves'))));
+}
+
+function replicaFindings(attached: number, wanted: number): RedisFinding[] {
+  const name = 'redis-replicas';
+  if (wanted > attached) {
+    const cure = 'attach them, or lower redis.replicas: calls without a platform key wait meanwhile';
+    return [{ name, ok: false, message: `redis.replicas is ${wanted}, and there are ${attached}`, cure }];
+  }
+  if (wanted > 0) return [{ name, ok: true, message: `${attached} replicas, claims wait for ${wanted}`, cure: '' }];
+  if (attached === 0) return [];
+  const cure = 'set redis.replicas: 1: a failover may forget the last claims, and calls without a platform key repeat';
+  return [{ name, ok: false, message: `${attached} replicas, and no claim waits for them`, cure }];
 }
 
 function versionFinding(version: string): RedisFinding {

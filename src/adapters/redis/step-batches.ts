@@ -2,7 +2,7 @@ import { LarkspurError, messageOf } from '../../model/errors.ts';
 import type { Logger } from '../../ports/logger.ts';
 
 import type { RedisConnection } from './client.ts';
-import { evaluate, type Script } from './scripts.ts';
+import { evaluate, evaluateReplicated, type Replication, type Script } from './scripts.ts';
 
 /** One step of a batched script. */
 export interface BatchedStep {
@@ -14,18 +14,23 @@ export interface BatchedStep {
   readonly bytes: number;
   /** Takes this step's part of the reply from the front. */
   answer(reply: ReplyReader): void;
-  /** Nobody waits any more: it need not be sent. */
+  /** Nobody waits any more: it need not be sent, unless it may have been carried out before. */
   readonly dropped: boolean;
+  /** It was sent and not answered. */
+  unanswered?: boolean;
 }
 
 /** Walks the flat reply of a script. */
 export class ReplyReader {
+  /** How many replicas had what the script wrote; 0 when nobody waited for them. */
+  readonly replicas: number;
   readonly #values: readonly unknown[];
   #at = 0;
 
-  constructor(reply: unknown) {
+  constructor(reply: unknown, replicas = 0) {
     if (!Array.isArray(reply)) throw new TypeError('the script answered with something that is no list');
     this.#values = reply;
+    this.replicas = replicas;
   }
 
   number(): number {
@@ -62,16 +67,27 @@ export class StepBatches {
   readonly #script: Script;
   readonly #before: () => readonly (string | number)[];
   readonly #logger: Logger;
+  readonly #replication: Replication | undefined;
   readonly #lanes = new Map<string, Lane>();
   readonly #dirty = new Set<Lane>();
   #closed = false;
 
-  /** @param before arguments that come before those of the steps */
-  constructor(connection: RedisConnection, script: Script, before: () => readonly (string | number)[], logger: Logger) {
+  /**
+   * @param before arguments that come before those of the steps
+   * @param replication whether to wait for replicas after each script; the connection then serves nothing else
+   */
+  constructor(
+    connection: RedisConnection,
+    script: Script,
+    before: () => readonly (string | number)[],
+    logger: Logger,
+    replication?: Replication,
+  ) {
     this.#connection = connection;
     this.#script = script;
     this.#before = before;
     this.#logger = logger;
+    this.#replication = replication;
   }
 
   add(step: BatchedStep): void {
@@ -116,14 +132,16 @@ export class StepBatches {
     const args = this.#before().concat(...steps.map((step) => step.args));
     lane.out++;
     try {
-      const reply = await this.#connection.run(this.#script.name, (client) =>
-        evaluate(client, this.#script, keys, args),
-      );
-      const reader = new ReplyReader(reply);
+      const reader = await this.#connection.run(this.#script.name, async (client) => {
+        if (this.#replication === undefined) return new ReplyReader(await evaluate(client, this.#script, keys, args));
+        const { reply, replicas } = await evaluateReplicated(client, this.#script, keys, args, this.#replication);
+        return new ReplyReader(reply, replicas);
+      });
       for (const step of steps) step.answer(reader);
     } catch (error) {
       // A reply that cannot be read is a mistake of ours: the script ran, so nothing may be repeated blindly.
       if (error instanceof TypeError) throw error;
+      for (const step of steps) step.unanswered = true;
       lane.pending.unshift(...steps);
       this.#wait(lane, error);
     } finally {
@@ -153,7 +171,7 @@ function takeBatch(pending: BatchedStep[]): BatchedStep[] {
   for (const step of pending) {
     if (batch.length >= batchSteps || (batch.length > 0 && bytes + step.bytes > batchBytes)) break;
     taken++;
-    if (step.dropped) continue;
+    if (step.dropped && step.unanswered !== true) continue;
     bytes += step.bytes;
     batch.push(step);
   }

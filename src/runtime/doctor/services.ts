@@ -54,6 +54,9 @@ const noMetrics: Metrics = {
   gauge: () => undefined,
 };
 
+// What works all the same, less well.
+const advised = new Set(['redis-clock', 'redis-replicas']);
+
 /** Whether Redis answers, is new enough, never evicts, and agrees about the time. */
 export async function redisFindingsOf(redis: NonNullable<Config['redis']>, logger: Logger): Promise<Finding[]> {
   const connection = new RedisConnection({
@@ -67,11 +70,11 @@ export async function redisFindingsOf(redis: NonNullable<Config['redis']>, logge
   });
   try {
     await untilReady(connection);
-    const found = await redisFindings(connection, systemClock);
+    const found = await redisFindings(connection, systemClock, redis.replicas);
     return found.map(({ name, ok: fine, message, cure }) => {
       if (fine) return ok(name, message);
       const advice = cure === '' ? 'start Redis or correct redis.url' : cure;
-      return name === 'redis-clock' ? warn(name, message, advice) : bad(name, message, advice);
+      return advised.has(name) ? warn(name, message, advice) : bad(name, message, advice);
     });
   } finally {
     await connection.close();

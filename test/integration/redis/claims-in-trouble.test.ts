@@ -91,6 +91,18 @@ describe.skipIf(redisMissing !== '')(`claims while Redis is in trouble ${redisMi
     await expect.poll(() => ask('left'), { timeout: 2_000 }).toMatchObject({ kind: 'granted', fence: 2, takeovers: 0 });
   });
 
+  it('are given back when Redis is well again and their claimant went while the answer was lost', async () => {
+    // So that Redis knows the script and runs it after the thaw.
+    await ask('before');
+    redis.pause();
+    const gone = collect(claims.claim({ id: 'lost', origin: 'o', leaseMs: 30_000, ttlMs: 60_000, sent: true }));
+    // Asked three times by now, and not to be asked again for a while.
+    await expect.poll(() => claims.ready(), { timeout: 5_000 }).toBe(false);
+    gone.subscription.unsubscribe();
+    redis.resume();
+    await expect.poll(() => ask('lost'), { timeout: 5_000 }).toMatchObject({ kind: 'granted', takeovers: 0 });
+  });
+
   it('are never sent for a claimant that left before the batch went', async () => {
     collect(
       claims.claim({ id: 'never', origin: 'o', leaseMs: 30_000, ttlMs: 60_000, sent: false }),
