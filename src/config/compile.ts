@@ -1,8 +1,16 @@
 import { type BreakerOptions, breakerDefaults } from '../operators/breaker/options.ts';
 import { retryDefaults, type RetryOptions } from '../operators/retry/options.ts';
 
-import type { Address, Config, FallbackConfig, KafkaConfig, LimitConfig, UpstreamConfig } from './config.ts';
-import { defaults, idempotencyKeyDefaults, serviceDefaults } from './defaults.ts';
+import type {
+  Address,
+  Config,
+  FallbackConfig,
+  KafkaConfig,
+  LimitConfig,
+  ProbeConfig,
+  UpstreamConfig,
+} from './config.ts';
+import { defaults, idempotencyKeyDefaults, probeDefaults, serviceDefaults } from './defaults.ts';
 import { compileRoutes } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
@@ -98,6 +106,7 @@ function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
     timeouts: { connectMs, attemptMs, totalMs },
     retry: raw.retry === 'off' ? 'off' : compileRetry(raw.retry ?? {}, totalMs),
     breaker: raw.breaker === 'off' ? 'off' : compileBreaker(raw.breaker ?? {}),
+    probe: compileProbe(raw),
     limits: (raw.limits ?? []).map(compileLimit),
     fallback: raw.fallback === 'off' ? 'off' : compileFallback(raw.fallback ?? {}),
     idempotencyKey: raw.idempotencyKey === undefined ? undefined : { ...idempotencyKeyDefaults, ...raw.idempotencyKey },
@@ -109,15 +118,26 @@ function compileRetry(raw: Exclude<NonNullable<RawUpstream['retry']>, 'off'>, to
   return { ...retryDefaults, ...raw, budget, longestVisitMs: totalMs };
 }
 
+/** A plain upstream has no token endpoint, so there a probe without a path (a preset's) is none. */
+function compileProbe({ breaker, profile }: RawUpstream): ProbeConfig | undefined {
+  if (typeof breaker !== 'object' || breaker.probe === undefined) return undefined;
+  const { path } = breaker.probe;
+  return path === undefined && profile !== 'feishu' ? undefined : { ...probeDefaults, ...breaker.probe, path };
+}
+
 function compileBreaker(raw: Exclude<NonNullable<RawUpstream['breaker']>, 'off'>): BreakerOptions {
   const d = breakerDefaults;
   const limit = (value: number | 'off' | undefined, fallback: number) =>
     value === 'off' ? never : (value ?? fallback);
+  const windowMs = raw.window?.maxMs ?? raw.window?.ms ?? d.windowMs;
+  const minCalls = limit(raw.minCalls, d.minCalls);
+  const minMs = raw.window?.minMs;
   return {
-    // An elastic window is kept at its longest: a decision on more calls is the safer one.
-    windowMs: raw.window?.maxMs ?? raw.window?.ms ?? d.windowMs,
+    windowMs,
+    mode: raw.mode ?? d.mode,
     buckets: raw.buckets ?? d.buckets,
-    minCalls: limit(raw.minCalls, d.minCalls),
+    elastic: minMs === undefined ? undefined : { minMs, targetCalls: raw.window?.targetCalls ?? minCalls },
+    minCalls,
     failureRatio: raw.failureRatio ?? d.failureRatio,
     // No call lasts that long: the slow rule is off.
     slowMs: raw.slowRatio === 'off' ? never : (raw.slowMs ?? d.slowMs),
@@ -130,7 +150,10 @@ function compileBreaker(raw: Exclude<NonNullable<RawUpstream['breaker']>, 'off'>
     probes: raw.probes ?? d.probes,
     probesToClose: raw.successesInARow ?? d.probesToClose,
     probeLeaseMs: raw.probeLeaseMs ?? d.probeLeaseMs,
-    rampFrom: raw.halfOpenShare ?? d.rampFrom,
+    halfOpenShare: raw.halfOpenShare,
+    // Whether there is somebody to ask is known when the upstream is built.
+    declaredProbe: false,
+    rampFrom: raw.rampFrom ?? d.rampFrom,
     rampMs: raw.rampMs ?? d.rampMs,
     closeP95Ms: raw.closeWhen?.p95Ms,
     closeSuccessRatio: raw.closeWhen?.successRatio,

@@ -69,6 +69,16 @@ export interface FallbackConfig {
   readonly afterAttempts: number;
 }
 
+/** The request that tells whether an upstream is back. */
+export interface ProbeConfig {
+  /** `undefined`: the token endpoint of Feishu. */
+  readonly path: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly expect: number;
+  readonly withinMs: number;
+  readonly minExpireS: number;
+}
+
 /** One API that calls go to. */
 export interface UpstreamConfig {
   readonly name: string;
@@ -87,6 +97,8 @@ export interface UpstreamConfig {
   readonly timeouts: { readonly connectMs: number; readonly attemptMs: number; readonly totalMs: number };
   readonly retry: RetryOptions | 'off';
   readonly breaker: BreakerOptions | 'off';
+  /** `undefined`: calls themselves find out. */
+  readonly probe: ProbeConfig | undefined;
   readonly limits: readonly LimitConfig[];
   readonly fallback: FallbackConfig | 'off';
   /** How the upstream recognises a repeated POST or PATCH; `undefined`: it does not. */

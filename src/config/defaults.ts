@@ -61,6 +61,11 @@ export const serviceDefaults = {
   redis: { cluster: false, keyPrefix: 'larkspur:', replicas: 0, replicasWaitMs: 50 },
 } satisfies RawConfig;
 
+/** What holds for a declared probe. Feishu hands out a token that lives for half an hour or longer. */
+export const probeDefaults = { headers: {}, expect: 200, withinMs: 800, minExpireS: 1_800 };
+
+type WrittenBreaker = Exclude<NonNullable<RawUpstream['breaker']>, 'off'>;
+
 /**
  * What holds for an upstream. Some defaults follow from what is written: a default never contradicts a written value.
  * @param written preset and file
@@ -110,7 +115,7 @@ function retryFor(written: RawUpstream): NonNullable<RawUpstream['retry']> {
 }
 
 function breakerFor(written: RawUpstream, attemptMs: number): NonNullable<RawUpstream['breaker']> {
-  const given = typeof written.breaker === 'object' ? written.breaker : {};
+  const given: WrittenBreaker = typeof written.breaker === 'object' ? written.breaker : {};
   const d = breakerDefaults;
   // At 5 calls a second 20 calls take too long to come together.
   const slow = (written.limits ?? []).some((limit) => perSecond(limit) <= 5);
@@ -118,7 +123,7 @@ function breakerFor(written: RawUpstream, attemptMs: number): NonNullable<RawUps
   return {
     window: { ms: d.windowMs },
     mode: 'buckets',
-    buckets: d.buckets,
+    buckets: bucketsFor(given.window),
     minCalls: slow ? 8 : d.minCalls,
     failureRatio: d.failureRatio,
     slowMs: d.slowMs,
@@ -131,11 +136,17 @@ function breakerFor(written: RawUpstream, attemptMs: number): NonNullable<RawUps
     probes,
     successesInARow: Math.min(d.probesToClose, probes),
     probeLeaseMs: attemptMs + 5_000,
-    halfOpenShare: d.rampFrom,
+    rampFrom: d.rampFrom,
     rampMs: d.rampMs,
     closeWhen: {},
     adaptive: { ...d.adaptive, max: Math.max(d.adaptive.max, given.failureRatio ?? 0) },
   };
+}
+
+/** An elastic window moves by whole buckets: ten in its shortest length. */
+function bucketsFor({ minMs, maxMs }: NonNullable<WrittenBreaker['window']> = {}): number {
+  if (minMs === undefined || maxMs === undefined) return breakerDefaults.buckets;
+  return Math.max(breakerDefaults.buckets, Math.min(1_000, Math.ceil((maxMs * 10) / minMs)));
 }
 
 function fallbackFor(written: RawUpstream): NonNullable<RawUpstream['fallback']> {

@@ -8,11 +8,6 @@ const patterns: readonly string[] = [
   'upstreams.*.health',
   'upstreams.*.cache',
   'upstreams.*.use',
-  'upstreams.*.breaker.mode',
-  'upstreams.*.breaker.probe',
-  'upstreams.*.breaker.window.minMs',
-  'upstreams.*.breaker.window.maxMs',
-  'upstreams.*.breaker.window.targetCalls',
 ];
 
 /** Warnings for written keys that this version accepts and does not act on. */

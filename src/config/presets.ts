@@ -12,14 +12,15 @@ const platformConcurrency: Readonly<Record<string, number>> = { weather: 10, new
 /** Numbers to start from, in the words of the file. Some depend on the name of the upstream. */
 export function preset(name: PresetName, upstream: string): RawUpstream {
   switch (name) {
-    // Trips on ratio and load together, comes back through a twentieth of the traffic. Its waits are min(2^n x 0.1 s, 30 s)
+    // Trips on ratio and load together; while it is open the token endpoint is asked, then it comes back through a twentieth
+    // of the traffic. A hundred calls are judged, so that one failure among them is allowed at more than 98 %. Its waits are min(2^n x 0.1 s, 30 s)
     // with n = 1 for the first retry; `baseMs` is the first wait itself, so 200.
     case 'bot':
       return {
         retry: { baseMs: 200, capMs: 30_000, jitter: { proportional: 0.5 } },
         breaker: {
           window: { ms: 60_000 },
-          buckets: 60,
+          mode: 'exact',
           failureRatio: moreThan(0.35),
           slowRatio: 'off',
           consecutiveFailures: 'off',
@@ -27,10 +28,11 @@ export function preset(name: PresetName, upstream: string): RawUpstream {
           coolDownMs: 60_000,
           maxOpenMs: 60_000,
           openJitter: 0,
-          probes: 3,
+          probes: 100,
           successesInARow: 3,
           halfOpenShare: 0.05,
           closeWhen: { p95Ms: 120, successRatio: 0.98 },
+          probe: { headers: { 'X-Feishu-Health-Check': 'true' }, withinMs: 800 },
         },
         // The load rule needs more than 200 calls in flight to be reachable.
         concurrency: 256,
@@ -63,7 +65,7 @@ export function preset(name: PresetName, upstream: string): RawUpstream {
           openJitter: 0,
           probes: 1,
           successesInARow: 1,
-          halfOpenShare: 1,
+          rampFrom: 1,
           adaptive: { factor: 1 },
         },
         fallback: { cacheTtlMs: 300_000 },
@@ -74,6 +76,9 @@ export function preset(name: PresetName, upstream: string): RawUpstream {
         timeouts: { attemptMs: 1_000, totalMs: 3_000 },
         retry: { maxAttempts: 4, baseMs: 100, capMs: 1_000, jitter: { proportional: 0.3 } },
         breaker: {
+          // An outage fills 0.7 of it, the highest threshold, within 5 s; a ripple of 3 s fills less than half.
+          window: { ms: 7_000 },
+          buckets: 14,
           failureRatio: moreThan(0.3),
           slowRatio: 'off',
           consecutiveFailures: 'off',

@@ -148,8 +148,12 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Rep
       breaker.adaptive?.max,
     );
     notAbove(report, [...at, 'timeouts', 'attemptMs'], attemptMs, `${name}.breaker.probeLeaseMs`, breaker.probeLeaseMs);
-    const { minMs, maxMs } = breaker.window ?? {};
-    notAbove(report, [...b, 'window', 'minMs'], minMs, `${name}.breaker.window.maxMs`, maxMs);
+    breakerRules(b, breaker, report);
+    const ownBreaker = (own as RawUpstream).breaker;
+    if (typeof ownBreaker === 'object' && ownBreaker.probe !== undefined && upstream.profile !== 'feishu') {
+      const without = ownBreaker.probe.path === undefined;
+      if (without) report([...b, 'probe', 'path'], 'is missing: only Feishu has a token endpoint to ask instead');
+    }
   }
   for (const [index, limit] of (upstream.limits ?? []).entries()) {
     const keys = Object.keys(limit).sort().join(' and ');
@@ -159,6 +163,21 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Rep
         `has ${keys || 'nothing'}, must be { perSecond }, { perMinute } or { limit, windowMs }`,
       );
     }
+  }
+}
+
+function breakerRules(at: Path, breaker: Exclude<NonNullable<RawUpstream['breaker']>, 'off'>, report: Report): void {
+  const { minMs, maxMs, targetCalls } = breaker.window ?? {};
+  const name = at.join('.');
+  notAbove(report, [...at, 'window', 'minMs'], minMs, `${name}.window.maxMs`, maxMs);
+  if (minMs === undefined && maxMs === undefined && targetCalls === undefined) return;
+  if (minMs === undefined) report([...at, 'window', 'minMs'], 'is missing: an elastic window has minMs and maxMs');
+  if (maxMs === undefined) report([...at, 'window', 'maxMs'], 'is missing: an elastic window has minMs and maxMs');
+  if (breaker.mode === 'exact') report([...at, 'mode'], 'is exact, which a window of one length is: give window.ms');
+  if (minMs === undefined || maxMs === undefined || breaker.buckets === undefined) return;
+  const least = Math.ceil((2 * maxMs) / breaker.buckets);
+  if (minMs < least) {
+    report([...at, 'window', 'minMs'], `is ${minMs}, must hold two buckets, which is ${least}, or take more buckets`);
   }
 }
 

@@ -35,6 +35,8 @@ const baseUrl = Type.String({
 });
 const path = Type.String({ pattern: '^/', description: 'path that starts with /' });
 
+const headerName = Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$" });
+
 const retry = section(
   {
     maxAttempts: count('charged attempts, the first included', 1, 1000),
@@ -90,9 +92,13 @@ const breaker = section(
     probes: count('calls let through per half-open round', 1, 1000),
     successesInARow: count('good probes that close it', 1, 1000),
     probeLeaseMs: ms('a silent probe frees its place after this'),
-    halfOpenShare: ratio('share of calls let through when it starts to recover'),
+    halfOpenShare: ratio('half-open calls go one by one, at most this share of the traffic before, all of them judged'),
+    rampFrom: ratio('share of calls let through when it starts to recover'),
     rampMs: ms('time from that share to all calls'),
-    closeWhen: section({ p95Ms: ms('p95 of the ramp'), successRatio: ratio('success share of the ramp') }),
+    closeWhen: section({
+      p95Ms: ms('closes only below this p95'),
+      successRatio: ratio('closes only above this share of successes'),
+    }),
     adaptive: section(
       {
         factor: Type.Number({
@@ -105,11 +111,16 @@ const breaker = section(
       },
       'how the threshold learns',
     ),
-    probe: section({
-      path,
-      headers: Type.Record(Type.String(), Type.String()),
-      expect: Type.Integer({ minimum: 100, maximum: 599 }),
-    }),
+    probe: section(
+      {
+        path,
+        headers: Type.Record(headerName, Type.String({ maxLength: 4096, pattern: '^[\\x20-\\x7e]*$' })),
+        expect: Type.Integer({ minimum: 100, maximum: 599, description: 'status of a good answer' }),
+        withinMs: ms('a later answer is no good one'),
+        minExpireS: count('feishu: seconds that the token of a good answer lives', 0, 86_400),
+      },
+      'sent while it is open, 1, 2, 4 ... 10 s apart, until successesInARow succeeded; no call is let through before',
+    ),
   },
   'Circuit breaker',
 );

@@ -5,6 +5,7 @@ import type { SharedLimiter } from '../operators/limit/shared-limiter.ts';
 import type { RetryBudget } from '../operators/retry/retry-budget.ts';
 import type { RetryPlan } from '../operators/retry/retry-plan.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
+import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Profile } from '../ports/profile.ts';
 import type { TokenSource } from '../ports/token-source.ts';
 import type { Upstream } from '../ports/upstream.ts';
@@ -33,6 +34,8 @@ export interface Destination {
   readonly slots: Slots;
   /** `undefined` for `breaker: off`. */
   readonly breakers: BreakerRegistry | undefined;
+  /** Sent while a breaker is open. `undefined`: calls themselves find out whether the upstream is back. */
+  readonly probe: HealthProbe | undefined;
   /** `undefined` for `retry: off`: one attempt. */
   readonly retry: RetryPlan | undefined;
   budget(breakerKey: string): RetryBudget;

@@ -14,6 +14,7 @@ import type { RecordSink } from '../ports/record-sink.ts';
 import type { AssignedPartition, RecordSource } from '../ports/record-source.ts';
 
 import { ClaimKeeper, type ClaimLife, claimLifeDefaults, leaseDefaults, type LeaseOptions } from './claim-keeper.ts';
+import { declaredProbes } from './declared-probes.ts';
 import type { Destination } from './destination.ts';
 import { Instruments } from './instruments.ts';
 import type { Decoded } from './job.ts';
@@ -30,6 +31,7 @@ import type { RetryContext } from './stages/retry.ts';
 import { gate, type ScheduleContext } from './stages/schedule.ts';
 import type { SettleContext } from './stages/settle.ts';
 import { Turns } from './turns.ts';
+import { watchBreakers } from './watch-breakers.ts';
 
 /** Sizes and times of the pipeline. */
 export interface HouseOptions {
@@ -94,6 +96,8 @@ export interface House
   drain(): Observable<void>;
   /** Gives claims back whose partition was lost, so that its next owner need not wait for the leases. Runs until unsubscribed. */
   readonly returnClaims$: Observable<void>;
+  /** Sends the declared probes of open breakers. Runs until unsubscribed, never emits. */
+  readonly probes$: Observable<never>;
   /** Gives back the claims of calls that wait, and commits what is done. Emits once. */
   finish(): Observable<void>;
 }
@@ -133,6 +137,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     destinations: parts.destinations,
     clock,
   });
+  watchBreakers(parts);
   const house: House = {
     ...parts,
     ...options,
@@ -150,6 +155,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
       abandoned$.next(partition);
     },
     returnClaims$: abandoned$.pipe(eachOf((partition) => keeper.giveBack(partition))),
+    probes$: declaredProbes({ ...parts, lanes }),
     drain() {
       draining = true;
       for (const { partition } of rings.stats()) rings.hold(partition, drainingRoom);

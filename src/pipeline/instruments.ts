@@ -1,4 +1,5 @@
 import type { Verdict } from '../model/outcome.ts';
+import type { BreakerSnapshot } from '../operators/breaker/breaker.ts';
 import type { FairLanes } from '../operators/lanes/fair-lanes.ts';
 import type { BucketUse } from '../operators/limit/bucket-table.ts';
 import type { RingSet } from '../operators/ring/ring-set.ts';
@@ -24,6 +25,10 @@ export interface Observed {
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.8, 1, 2.5, 5, 10, 30, 60];
 const breakerStates = { closed: 0, ramp: 1, 'half-open': 2, open: 3 } as const;
+
+function breakerState({ state, forced }: BreakerSnapshot): number {
+  return breakerStates[forced === 'open' ? 'open' : state];
+}
 
 /** The pipeline's metrics. Gauges read the decisions when somebody scrapes; the hot path only counts. */
 export class Instruments {
@@ -191,8 +196,7 @@ function gauges(metrics: Metrics, { rings, lanes, partitions, keeper, destinatio
   metrics.gauge('larkspur_breaker_state', '0 closed, 1 ramp, 2 half-open, 3 open', ['upstream', 'breaker'], () =>
     each((d) =>
       [...(d.breakers?.entries() ?? [])].map(
-        ([key, breaker]) =>
-          [{ upstream: d.name, breaker: key }, breakerStates[breaker.snapshot(clock.now()).state]] as const,
+        ([key, breaker]) => [{ upstream: d.name, breaker: key }, breakerState(breaker.snapshot(clock.now()))] as const,
       ),
     ).flat(),
   );

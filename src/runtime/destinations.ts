@@ -1,4 +1,6 @@
+import { tokenProbe } from '../adapters/feishu/token-probe.ts';
 import { FeishuTokens } from '../adapters/feishu/tokens.ts';
+import { httpProbe } from '../adapters/http/health-probe.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
 import { memoryAnswerCache } from '../adapters/system/answer-cache.ts';
@@ -13,6 +15,7 @@ import { DeadLetterBrake } from '../pipeline/dead-letter-brake.ts';
 import type { Destination, FallbackPolicy } from '../pipeline/destination.ts';
 import { Slots } from '../pipeline/slots.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
+import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { QuotaLog } from '../ports/quota-log.ts';
 import type { Random } from '../ports/random.ts';
@@ -70,7 +73,9 @@ function destinationOf(
   processSlots: Slots,
   { clock, timers, random, metrics, quota }: DestinationParts,
 ): Destination {
-  const { name, baseUrl, concurrency, retry, breaker, fallback } = upstream;
+  const { name, baseUrl, concurrency, retry, fallback } = upstream;
+  const probe = probeOf(upstream, apps);
+  const breaker = upstream.breaker === 'off' ? undefined : { ...upstream.breaker, declaredProbe: probe !== undefined };
   const sender = new HttpUpstream(pool, { maxResponseBytes: upstream.maxResponseBytes });
   return {
     name,
@@ -81,7 +86,7 @@ function destinationOf(
         ? new FeishuTokens({
             apps,
             upstream: sender,
-            pathPrefix: new URL(baseUrl).pathname.replace(/\/$/, ''),
+            pathPrefix: prefixOf(baseUrl),
             clock,
             random,
             metrics,
@@ -92,7 +97,8 @@ function destinationOf(
     // A quarter more at the door than there are slots: enough that no slot waits for a claim.
     working: new Bulkhead({ limit: concurrency + Math.max(4, Math.ceil(concurrency / 4)) }),
     bucketLimit: upstream.bucketConcurrency,
-    breakers: breaker === 'off' ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
+    breakers: breaker === undefined ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
+    probe,
     retry: retry === 'off' ? undefined : new RetryPlan(retry, random),
     budget: budgets(retry === 'off' ? retryDefaults.budget : retry.budget, () => quota.fleet().replicas),
     brake: new DeadLetterBrake(),
@@ -100,6 +106,19 @@ function destinationOf(
     fallback: fallbackPolicy(fallback),
     attemptMs: upstream.timeouts.attemptMs,
   };
+}
+
+function probeOf({ probe, baseUrl }: UpstreamConfig, apps: Config['apps']): HealthProbe | undefined {
+  if (probe === undefined) return undefined;
+  const pathPrefix = prefixOf(baseUrl);
+  const { path } = probe;
+  if (path !== undefined) return httpProbe({ ...probe, pathPrefix, path });
+  const [app] = apps;
+  return app === undefined ? undefined : tokenProbe({ ...probe, pathPrefix, app });
+}
+
+function prefixOf(baseUrl: string): string {
+  return new URL(baseUrl).pathname.replace(/\/$/, '');
 }
 
 /** One budget per breaker key, shared by all replicas: their number is bounded by the API groups of the catalogue. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { catchError, map, throwError, toArray } from 'rxjs';
 
 import { adminRoutes } from '../adapters/http/admin-routes.ts';
+import { breakerRoutes } from '../adapters/http/breaker-routes.ts';
 import { type RunningServer, startServer } from '../adapters/http/server.ts';
 import type { Address, Config } from '../config/config.ts';
 import { callsRoutes } from '../ingress/calls-api.ts';
@@ -10,6 +11,7 @@ import { LarkspurError, messageOf } from '../model/errors.ts';
 import { recordView } from '../model/record-view.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 
+import { breakerDesk } from './breaker-desk.ts';
 import { type EventDoors, eventDoors } from './event-doors.ts';
 import { LiveRoutes } from './live-routes.ts';
 import { refusals } from './profiles.ts';
@@ -81,10 +83,8 @@ export async function serve(
     return stopped;
   };
   try {
-    const adminUrl = await listen(
-      'admin',
-      config.listen.admin,
-      adminRoutes({
+    const adminUrl = await listen('admin', config.listen.admin, [
+      ...adminRoutes({
         metrics: parts.metrics,
         readiness: () => stores.readiness(),
         status: () => (worker === undefined ? {} : statusOf(worker.house)),
@@ -95,7 +95,8 @@ export async function serve(
             catchError((error: unknown) => throwError(() => asNotFound(error, topic))),
           ),
       }),
-    );
+      ...breakerRoutes(breakerDesk(() => worker?.house, stores.sink, parts)),
+    ]);
     if (roles.worker) worker = startWorker(config, stores, parts, (error) => fail(error));
     const current = (live = new LiveRoutes(config.routes, parts.timers));
     const routeAll = (): void => {

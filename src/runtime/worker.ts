@@ -56,6 +56,7 @@ export class Worker {
         complete: () => undefined,
       }),
       this.#house.returnClaims$.subscribe({ error: (error: unknown) => this.#fail(error) }),
+      this.#house.probes$.subscribe({ error: (error: unknown) => this.#fail(error) }),
     );
     this.#renewLater();
   }
@@ -109,7 +110,7 @@ export class Worker {
         }),
       );
       // Only what may still be open is kept: one renewal each ten seconds for months would pile up.
-      while (this.#running.length > 4) this.#running.splice(2, 1);
+      while (this.#running.length > 5) this.#running.splice(3, 1);
       this.#renewLater();
     });
   }

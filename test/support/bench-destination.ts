@@ -12,6 +12,7 @@ import type { Destination, FallbackPolicy } from '../../src/pipeline/destination
 import { Slots } from '../../src/pipeline/slots.ts';
 import type { AnswerCache, CachedAnswer } from '../../src/ports/answer-cache.ts';
 import type { Clock, Timers } from '../../src/ports/clock.ts';
+import type { HealthProbe } from '../../src/ports/health-probe.ts';
 import type { Profile, RateWindow } from '../../src/ports/profile.ts';
 import type { QuotaLog } from '../../src/ports/quota-log.ts';
 import type { Random } from '../../src/ports/random.ts';
@@ -30,6 +31,7 @@ export interface BenchUpstream {
   readonly limits?: readonly RateWindow[];
   readonly retry?: Partial<RetryOptions> | 'off';
   readonly breaker?: Partial<BreakerOptions> | 'off';
+  readonly probe?: HealthProbe;
   readonly fallback?: Partial<FallbackPolicy>;
   /** For a plain upstream that recognises a repeated POST. */
   readonly idempotencyKey?: IdempotencyKey;
@@ -51,7 +53,10 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
   const { concurrency = 64, bucketConcurrency = Math.min(32, concurrency), attemptMs = 10_000 } = settings;
   const { clock, random } = process;
   const retry = settings.retry === 'off' ? undefined : { ...retryDefaults, ...settings.retry };
-  const breaker = settings.breaker === 'off' ? undefined : { ...breakerDefaults, ...settings.breaker };
+  const breaker =
+    settings.breaker === 'off'
+      ? undefined
+      : { ...breakerDefaults, declaredProbe: settings.probe !== undefined, ...settings.breaker };
   const budgets = new Map<string, RetryBudget>();
   const fallback = { cacheTtlMs: 0, default: undefined, off: false, afterAttempts: 4, ...settings.fallback };
   return {
@@ -64,6 +69,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
     working: new Bulkhead({ limit: concurrency + Math.max(4, Math.ceil(concurrency / 4)) }),
     bucketLimit: bucketConcurrency,
     breakers: breaker === undefined ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
+    probe: settings.probe,
     retry: retry === undefined ? undefined : new RetryPlan(retry, random),
     budget: (key) => {
       let budget = budgets.get(key);

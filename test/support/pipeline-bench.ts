@@ -149,6 +149,7 @@ export class PipelineBench {
       }),
     );
     running.add(house.returnClaims$.subscribe({ error: fail }));
+    running.add(house.probes$.subscribe({ error: fail }));
     let cancel = (): void => undefined;
     const renewLater = (): void => {
       cancel = this.time.after(leaseDefaults.renewEveryMs, () => {

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { Random } from '../../ports/random.ts';
 
-import { Breaker } from './breaker.ts';
+import { Breaker, type BreakerChange, type ForcedState } from './breaker.ts';
 import type { BreakerOptions } from './options.ts';
 
 /** How a {@link BreakerRegistry} makes and bounds its breakers. */
@@ -14,6 +14,9 @@ export interface BreakerRegistryOptions {
   readonly max?: number;
 }
 
+/** Told of a step of a breaker at once, from within: it must not ask a breaker for a permit. */
+export type BreakerWatcher = (key: string, change: BreakerChange, breaker: Breaker) => void;
+
 /**
  * One breaker per key, made when first asked for. Bounded: the least recently used one goes first, but one that is not
  * closed is kept as long as a closed one can go instead.
@@ -21,6 +24,8 @@ export interface BreakerRegistryOptions {
 export class BreakerRegistry {
   readonly #options: BreakerRegistryOptions;
   readonly #breakers: LRUCache<string, Breaker>;
+  readonly #watchers = new Set<BreakerWatcher>();
+  #forced: ForcedState | undefined;
 
   constructor(options: BreakerRegistryOptions) {
     this.#options = options;
@@ -32,7 +37,11 @@ export class BreakerRegistry {
     const known = this.#breakers.get(key);
     if (known !== undefined) return known;
     if (this.#breakers.size >= this.#breakers.max) this.#evictSettled();
-    const made = new Breaker(this.#options.optionsOf(key), this.#options.random);
+    const { optionsOf, random } = this.#options;
+    const made: Breaker = new Breaker(optionsOf(key), random, (change) => {
+      for (const watcher of this.#watchers) watcher(key, change, made);
+    });
+    if (this.#forced !== undefined) made.force(this.#forced);
     this.#breakers.set(key, made);
     return made;
   }
@@ -45,6 +54,25 @@ export class BreakerRegistry {
   /** Drops the breaker of a key, so that the next use makes one with fresh options. */
   forget(key: string): void {
     this.#breakers.delete(key);
+  }
+
+  /** Tells `watcher` each step of any breaker. Returns a function that ends it. */
+  watch(watcher: BreakerWatcher): () => void {
+    this.#watchers.add(watcher);
+    return () => {
+      this.#watchers.delete(watcher);
+    };
+  }
+
+  /** What a person imposed on all breakers, those to come among them. */
+  get forced(): ForcedState | undefined {
+    return this.#forced;
+  }
+
+  /** Imposes a state on all breakers, those to come among them, or lifts it with `undefined`. */
+  forceAll(state: ForcedState | undefined, nowMs: number): void {
+    this.#forced = state;
+    for (const [, breaker] of this.entries()) breaker.force(state, nowMs);
   }
 
   /** All breakers with their keys, most recently used first. */

@@ -1,18 +1,17 @@
 import type { Random } from '../../ports/random.ts';
 
-import { AdaptiveThreshold } from './adaptive-threshold.ts';
+import { openMs } from './open-time.ts';
 import { type BreakerOptions, checkBreakerOptions } from './options.ts';
-import type { BreakerSnapshot, BreakerState, ForcedState, Permit, Refusal } from './permit.ts';
+import type { BreakerChange, BreakerSnapshot, BreakerState, ForcedState, Permit, Refusal } from './permit.ts';
 import { ProbeRound } from './probe-round.ts';
-import { RecoveryCheck } from './recovery-check.ts';
-import { SlidingWindow } from './sliding-window.ts';
+import { ProbeSchedule } from './probe-schedule.ts';
+import { Ramp } from './ramp.ts';
+import { TripRule } from './trip-rule.ts';
 
-export type { BreakerSnapshot, BreakerState, ForcedState, Permit, Refusal } from './permit.ts';
+export type { BreakerChange, BreakerSnapshot, BreakerState, ForcedState, Permit, Refusal } from './permit.ts';
 
 // A call refused by chance during the ramp comes back soon: the share grows all the time.
 const rampRetryMs = 100;
-// 0.55 * 20 is 11.000000000000002: eleven failures of twenty must not miss their own bound.
-const rounding = 1 - 1e-12;
 
 /**
  * Circuit breaker with a sliding time window, generations, leased probes and a ramp.
@@ -20,40 +19,42 @@ const rounding = 1 - 1e-12;
  * closed -> open -> half-open -> ramp -> closed. It holds no timer: time is compared when somebody asks. `acquire` is
  * synchronous; take the permit last, right before the call, and end it once. Results that arrive under another
  * generation change nothing, so a slow call from before an outage neither closes nor re-opens it.
- * All times are monotonic milliseconds.
+ * With a declared probe no call finds out whether the upstream is back: somebody else sends the probe when it is due, and
+ * calls wait until enough of them have succeeded in a row. All times are monotonic milliseconds.
  */
 export class Breaker {
   readonly #options: BreakerOptions;
   readonly #random: Random;
-  readonly #window: SlidingWindow;
-  readonly #threshold: AdaptiveThreshold;
-  readonly #recovery: RecoveryCheck;
+  readonly #rule: TripRule;
+  readonly #round: ProbeRound;
+  readonly #ramp: Ramp;
+  readonly #schedule: ProbeSchedule | undefined;
+  readonly #onChange: ((change: BreakerChange) => void) | undefined;
   #state: BreakerState = 'closed';
   #forced: ForcedState | undefined;
   #generation = 1;
-  #consecutive = 0;
-  #lastRecordMs = 0;
+  /** Calls per second before this episode. */
+  #perSecond = 0;
   #inFlight = 0;
   #toldInFlight: number | undefined;
   /** Openings of this episode; 0 once it is closed again. */
   #opens = 0;
   #untilMs = 0;
-  readonly #probes: ProbeRound;
-  #rampStartMs = 0;
-  #openings = 0;
-  #refusals = 0;
-  #lateResults = 0;
-  #leaseExpiries = 0;
+  readonly #counts = { openings: 0, refusals: 0, lateResults: 0, leaseExpiries: 0 };
 
-  /** Throws a RangeError that names the first option out of its range. */
-  constructor(options: BreakerOptions, random: Random) {
+  /**
+   * Throws a RangeError that names the first option out of its range.
+   * @param onChange told of each step at once, from within; it must not ask the breaker for a permit
+   */
+  constructor(options: BreakerOptions, random: Random, onChange?: (change: BreakerChange) => void) {
     checkBreakerOptions(options);
     this.#options = options;
     this.#random = random;
-    this.#window = new SlidingWindow(options);
-    this.#threshold = new AdaptiveThreshold(options.failureRatio, options.adaptive);
-    this.#recovery = new RecoveryCheck(options);
-    this.#probes = new ProbeRound(options);
+    this.#onChange = onChange;
+    this.#rule = new TripRule(options);
+    this.#ramp = new Ramp(options, random);
+    this.#round = new ProbeRound(options);
+    this.#schedule = options.declaredProbe ? new ProbeSchedule(options) : undefined;
   }
 
   /**
@@ -62,9 +63,9 @@ export class Breaker {
    */
   peek(nowMs: number): number | undefined {
     if (this.#forced !== undefined) return this.#forced === 'open' ? nowMs + this.#options.maxOpenMs : undefined;
-    if (this.#state === 'open') return nowMs < this.#untilMs ? this.#untilMs : undefined;
-    if (this.#state !== 'half-open' || this.#probes.leaseOver(nowMs)) return undefined;
-    return this.#probes.full ? this.#probes.leaseUntilMs : undefined;
+    if (this.#state === 'open') return this.#openUntil(nowMs);
+    if (this.#state !== 'half-open' || this.#round.leaseOver(nowMs)) return undefined;
+    return this.#round.refusesUntil(nowMs);
   }
 
   /**
@@ -79,16 +80,22 @@ export class Breaker {
     switch (this.#state) {
       case 'closed':
         return this.#grant();
-      case 'open':
-        if (nowMs < this.#untilMs) return this.#refuse(this.#untilMs);
-        this.#enter('half-open');
-        return this.#grantProbe(nowMs);
-      case 'half-open':
-        if (this.#probes.leaseOver(nowMs)) {
-          this.#leaseExpiries += 1;
-          this.#enter('half-open');
+      case 'open': {
+        const untilMs = this.#openUntil(nowMs);
+        if (untilMs !== undefined) return this.#refuse(untilMs);
+        this.#leaveOpen(nowMs);
+        return this.acquire(nowMs, inFlight);
+      }
+      case 'half-open': {
+        if (this.#round.leaseOver(nowMs)) {
+          this.#counts.leaseExpiries += 1;
+          this.#enter('half-open', nowMs, 'probes did not report');
         }
-        return this.#probes.full ? this.#refuse(this.#probes.leaseUntilMs) : this.#grantProbe(nowMs);
+        const untilMs = this.#round.refusesUntil(nowMs);
+        if (untilMs !== undefined) return this.#refuse(untilMs);
+        this.#round.grant(nowMs);
+        return this.#grant();
+      }
       case 'ramp':
         return this.#acquireInRamp(nowMs);
     }
@@ -101,22 +108,42 @@ export class Breaker {
   record(permit: Permit, nowMs: number, failed: boolean, durationMs: number): boolean {
     if (!this.#end(permit)) return false;
     if (this.#forced !== undefined) {
-      if (this.#forced === 'metrics-only') this.#window.record(nowMs, failed, durationMs >= this.#options.slowMs);
+      if (this.#forced === 'metrics-only') this.#rule.record(nowMs, failed, durationMs, false);
       return true;
     }
-    if (this.#state === 'half-open') this.#recordProbe(nowMs, failed);
+    if (this.#state === 'half-open') this.#recordProbe(nowMs, failed, durationMs);
     else this.#recordCall(nowMs, failed, durationMs);
     return true;
   }
 
   /** Ends a permit without judging: rate-limited, cancelled or never sent. A probe gives its place back. */
   release(permit: Permit): void {
-    if (this.#end(permit) && this.#state === 'half-open') this.#probes.giveBack();
+    if (this.#end(permit) && this.#state === 'half-open') this.#round.giveBack();
+  }
+
+  /** When the declared probe is due next, or `undefined` while none is wanted: not open, held by a person, or passed. */
+  get probeDueMs(): number | undefined {
+    if (this.#state !== 'open' || this.#forced !== undefined || this.#schedule?.passed !== false) return undefined;
+    return this.#schedule.dueMs;
+  }
+
+  /** The declared probe is sent. @returns what its report must name, or `undefined` when none is due */
+  takeProbe(nowMs: number): number | undefined {
+    const dueMs = this.probeDueMs;
+    if (dueMs === undefined || nowMs < dueMs) return undefined;
+    this.#schedule?.sent(nowMs);
+    return this.#generation;
+  }
+
+  /** What came of the declared probe; one of an earlier opening changes nothing. */
+  reportProbe(generation: number, nowMs: number, good: boolean): void {
+    if (generation === this.#generation && this.#state === 'open') this.#schedule?.report(good, nowMs);
+    else this.#counts.lateResults += 1;
   }
 
   /** Whether a failing attempt says something about its record rather than about the upstream: closed, below theta. */
   healthy(nowMs: number): boolean {
-    return this.#forced !== 'open' && this.#state === 'closed' && !this.#overThreshold(nowMs);
+    return this.#forced !== 'open' && this.#state === 'closed' && this.#rule.whyRatio(nowMs) === undefined;
   }
 
   /** Closed of its own accord, so that a fresh breaker would behave much the same. */
@@ -130,23 +157,20 @@ export class Breaker {
       state: this.#state,
       forced: this.#forced,
       generation: this.#generation,
-      theta: this.#threshold.theta,
-      calls: this.#window.calls(nowMs),
-      failures: this.#window.failures(nowMs),
-      slow: this.#window.slow(nowMs),
-      openings: this.#openings,
-      refusals: this.#refusals,
-      lateResults: this.#lateResults,
-      leaseExpiries: this.#leaseExpiries,
+      theta: this.#rule.theta,
+      calls: this.#rule.window.calls(nowMs),
+      failures: this.#rule.window.failures(nowMs),
+      slow: this.#rule.window.slow(nowMs),
+      ...this.#counts,
       untilMs: this.peek(nowMs),
     };
   }
 
   /** Imposes a state, or lifts it with `undefined`. Either way a new, closed generation with an empty window begins. */
-  force(state: ForcedState | undefined): void {
+  force(state: ForcedState | undefined, nowMs = this.#rule.lastMs): void {
     this.#forced = state;
     this.#opens = 0;
-    this.#enter('closed');
+    this.#enter('closed', nowMs, state === undefined ? 'let go by a person' : `forced ${state} by a person`);
   }
 
   #grant(): Permit {
@@ -155,92 +179,81 @@ export class Breaker {
   }
 
   #refuse(untilMs: number): Refusal {
-    this.#refusals += 1;
+    this.#counts.refusals += 1;
     return { kind: 'refused', untilMs };
   }
 
-  #grantProbe(nowMs: number): Permit {
-    this.#probes.grant(nowMs);
-    return this.#grant();
+  #openUntil(nowMs: number): number | undefined {
+    const unproven = this.#schedule?.passed === false;
+    // Never now: with the probe out or overdue the next look is the probe's report.
+    const untilMs = unproven ? Math.max(this.#untilMs, this.#schedule.dueMs, nowMs + rampRetryMs) : this.#untilMs;
+    return nowMs < untilMs ? untilMs : undefined;
+  }
+
+  /** The time in open is over. Where the declared probe has shown that the upstream is back, no call need try it. */
+  #leaveOpen(nowMs: number): void {
+    if (this.#schedule !== undefined && this.#options.halfOpenShare === undefined)
+      this.#enter('ramp', nowMs, 'the declared probe succeeded');
+    else this.#enter('half-open', nowMs, 'the time in open is over');
   }
 
   #acquireInRamp(nowMs: number): Permit | Refusal {
-    const { rampFrom, rampMs } = this.#options;
-    const sinceMs = nowMs - this.#rampStartMs;
-    if (sinceMs < rampMs) {
-      const share = rampFrom + (1 - rampFrom) * Math.max(0, sinceMs / rampMs);
-      return this.#random.next() < share ? this.#grant() : this.#refuse(nowMs + rampRetryMs);
+    switch (this.#ramp.ask(nowMs)) {
+      case 'go':
+        return this.#grant();
+      case 'wait':
+        return this.#refuse(nowMs + rampRetryMs);
+      case 'failed':
+        this.#trip(nowMs, 'the conditions for closing did not hold');
+        return this.#refuse(this.#untilMs);
+      case 'held':
+        if (this.#opens === 1) this.#rule.wasBlip();
+        this.#opens = 0;
+        this.#rule.resume(nowMs);
+        this.#state = 'closed';
+        this.#tell('ramp', 'the ramp held', nowMs);
+        return this.#grant();
     }
-    if (!this.#recovery.holds()) {
-      this.#trip(nowMs);
-      return this.#refuse(this.#untilMs);
-    }
-    if (this.#opens === 1) this.#threshold.rise();
-    this.#opens = 0;
-    this.#lastRecordMs = nowMs;
-    this.#state = 'closed';
-    return this.#grant();
   }
 
-  #recordProbe(nowMs: number, failed: boolean): void {
-    const verdict = this.#probes.report(failed);
-    if (verdict === 'failed') this.#trip(nowMs);
-    if (verdict !== 'passed') return;
-    this.#enter('ramp');
-    this.#rampStartMs = nowMs;
+  #recordProbe(nowMs: number, failed: boolean, durationMs: number): void {
+    const verdict = this.#round.report(failed, durationMs);
+    if (verdict === 'failed') this.#trip(nowMs, 'probes failed');
+    else if (verdict === 'passed') this.#enter('ramp', nowMs, 'probes succeeded');
   }
 
   #recordCall(nowMs: number, failed: boolean, durationMs: number): void {
-    const { minCalls, failureRatio, slowMs } = this.#options;
-    this.#window.record(nowMs, failed, durationMs >= slowMs);
-    this.#consecutive = failed ? this.#consecutive + 1 : 0;
-    if (this.#state === 'ramp') {
-      this.#recovery.record(failed, durationMs);
-    } else {
-      const calls = this.#window.calls(nowMs);
-      const wellBelow = calls >= minCalls && this.#window.failures(nowMs) <= (calls * failureRatio) / 2;
-      if (wellBelow) this.#threshold.decay(nowMs - this.#lastRecordMs);
-      this.#lastRecordMs = nowMs;
-    }
-    if (this.#mayTrip(nowMs)) this.#trip(nowMs);
+    const inRamp = this.#state === 'ramp';
+    this.#rule.record(nowMs, failed, durationMs, !inRamp);
+    if (inRamp) this.#ramp.record(failed, durationMs);
+    const why = this.#rule.why(nowMs, this.#toldInFlight ?? this.#inFlight + 1);
+    if (why !== undefined) this.#trip(nowMs, why);
   }
 
-  #mayTrip(nowMs: number): boolean {
-    const { consecutiveFailures, failureRatio, minInFlight } = this.#options;
-    if (minInFlight > 0 && (this.#toldInFlight ?? this.#inFlight + 1) <= minInFlight) return false;
-    const inARow = Math.round((consecutiveFailures * this.#threshold.theta) / failureRatio);
-    return this.#consecutive >= inARow || this.#overThreshold(nowMs);
-  }
-
-  #overThreshold(nowMs: number): boolean {
-    const { minCalls, slowRatio } = this.#options;
-    const calls = this.#window.calls(nowMs);
-    if (calls < minCalls) return false;
-    const { theta } = this.#threshold;
-    return (
-      this.#window.failures(nowMs) >= theta * calls * rounding ||
-      this.#window.slow(nowMs) >= slowRatio * calls * rounding
-    );
-  }
-
-  #trip(nowMs: number): void {
-    const { coolDownMs, maxOpenMs, openJitter } = this.#options;
+  #trip(nowMs: number, reason: string): void {
+    // What came before the first opening is the traffic that a share of it is measured by.
+    if (this.#opens === 0) this.#perSecond = this.#rule.perSecond(nowMs);
     this.#opens += 1;
-    this.#openings += 1;
-    // The exponent is clamped before it is used: 2 ** 1024 is Infinity.
-    const openMs = Math.min(maxOpenMs, coolDownMs * 2 ** Math.min(this.#opens - 1, 30));
-    this.#untilMs = nowMs + openMs * (1 + openJitter * this.#random.next());
-    this.#enter('open');
+    this.#counts.openings += 1;
+    this.#untilMs = nowMs + openMs(this.#options, this.#opens, this.#random);
+    this.#schedule?.begin(nowMs);
+    this.#enter('open', nowMs, reason);
   }
 
   /** A new generation: nothing that an older one counted may weigh in it. */
-  #enter(state: BreakerState): void {
+  #enter(state: BreakerState, nowMs: number, reason: string): void {
+    const from = this.#state;
     this.#state = state;
     this.#generation += 1;
-    this.#consecutive = 0;
-    this.#window.clear();
-    this.#recovery.clear();
-    this.#probes.clear();
+    this.#rule.clear();
+    this.#ramp.begin(nowMs);
+    this.#round.begin(this.#perSecond);
+    this.#tell(from, reason, nowMs);
+  }
+
+  #tell(from: BreakerState, reason: string, atMs: number): void {
+    const untilMs = this.#state === 'open' ? this.#untilMs : undefined;
+    this.#onChange?.({ from, to: this.#state, forced: this.#forced, reason, atMs, untilMs });
   }
 
   #end(permit: Permit): boolean {
@@ -248,7 +261,7 @@ export class Breaker {
     permit.ended = true;
     this.#inFlight -= 1;
     if (permit.generation === this.#generation) return true;
-    this.#lateResults += 1;
+    this.#counts.lateResults += 1;
     return false;
   }
 }

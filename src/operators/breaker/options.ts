@@ -8,11 +8,21 @@ export interface AdaptiveOptions {
   readonly decayMs: number;
 }
 
+/** How short the window may become, and until when it does; see `ElasticWindow`. */
+export interface ElasticOptions {
+  readonly minMs: number;
+  readonly targetCalls: number;
+}
+
 /** What may be set for a circuit breaker. All times in milliseconds, ratios in (0, 1]. */
 export interface BreakerOptions {
   readonly windowMs: number;
-  /** Cells of the window; >= 2. */
+  /** `buckets`: fixed memory, a call stops counting up to one bucket early; `exact`: nine bytes a call, to the millisecond. */
+  readonly mode: 'buckets' | 'exact';
+  /** Cells of the window; >= 2. For `exact` without meaning. */
   readonly buckets: number;
+  /** Lets the window stretch with the traffic, at most to `windowMs`; `undefined`: it has that length always. */
+  readonly elastic: ElasticOptions | undefined;
   /** No ratio is looked at below so many calls in the window; Infinity switches the ratios off. */
   readonly minCalls: number;
   /** At least this share of failed calls opens it; the base of the adaptive threshold. */
@@ -32,16 +42,23 @@ export interface BreakerOptions {
   readonly openJitter: number;
   /** Calls let through per half-open round. */
   readonly probes: number;
-  /** Good ones among them that close it. */
+  /** Good ones among them that close it; of the declared probe so many in a row. */
   readonly probesToClose: number;
+  /**
+   * Half-open calls go one by one, so far apart that they are at most this share of the traffic before (but one a
+   * second), all `probes` of them are judged, and the conditions below must hold. `undefined`: they go at once.
+   */
+  readonly halfOpenShare: number | undefined;
+  /** While it is open a declared probe is sent, and no call is let through until it has succeeded. */
+  readonly declaredProbe: boolean;
   /** A probe that reports nothing for this long frees its place. */
   readonly probeLeaseMs: number;
   /** Share of calls let through at the start of the ramp. */
   readonly rampFrom: number;
   readonly rampMs: number;
   /**
-   * Checked at the end of the ramp over its own calls: p95 must be below, the share of successes above; else it opens
-   * again. `undefined` switches a condition off.
+   * Checked at the end of the ramp over its own calls, with a share also at the end of half-open: p95 must be below, the
+   * share of successes above; else it opens again. `undefined` switches a condition off.
    */
   readonly closeP95Ms: number | undefined;
   readonly closeSuccessRatio: number | undefined;
@@ -51,7 +68,9 @@ export interface BreakerOptions {
 /** Defaults for a bucket that allows more than 5 calls per second. */
 export const breakerDefaults: BreakerOptions = {
   windowMs: 10_000,
+  mode: 'buckets',
   buckets: 10,
+  elastic: undefined,
   minCalls: 20,
   failureRatio: 0.5,
   slowMs: 3_000,
@@ -63,6 +82,8 @@ export const breakerDefaults: BreakerOptions = {
   openJitter: 0.2,
   probes: 5,
   probesToClose: 4,
+  halfOpenShare: undefined,
+  declaredProbe: false,
   probeLeaseMs: 15_000,
   rampFrom: 0.5,
   rampMs: 3_000,
@@ -86,7 +107,9 @@ export function checkBreakerOptions(options: BreakerOptions): void {
   }
   need(options.slowMs > 0, 'slowMs', '> 0', options.slowMs);
   need(options.slowRatio > 0, 'slowRatio', '> 0', options.slowRatio);
-  const { probes, probesToClose, rampMs, openJitter, minInFlight, adaptive } = options;
+  const { probes, probesToClose, halfOpenShare, rampMs, openJitter, minInFlight, adaptive } = options;
+  const share = halfOpenShare ?? 1;
+  need(share > 0 && share <= 1, 'halfOpenShare', 'in (0, 1]', share);
   need(probesToClose <= probes, 'probesToClose', `<= probes (${probes})`, probesToClose);
   need(rampMs >= 0 && rampMs < Infinity, 'rampMs', '>= 0', rampMs);
   need(openJitter >= 0 && openJitter <= 1, 'openJitter', 'in [0, 1]', openJitter);

@@ -36,3 +36,16 @@ export interface BreakerSnapshot {
   /** Until when it refuses every call, or `undefined`. */
   readonly untilMs: number | undefined;
 }
+
+/** One step of a breaker, for logs and metrics. */
+export interface BreakerChange {
+  readonly from: BreakerState;
+  readonly to: BreakerState;
+  /** What a person imposes from now on; then `to` is `closed`. */
+  readonly forced: ForcedState | undefined;
+  /** Why, in words. */
+  readonly reason: string;
+  readonly atMs: number;
+  /** For `open`: when it looks again at the earliest. */
+  readonly untilMs: number | undefined;
+}

@@ -37,7 +37,7 @@ describe('preset bot', () => {
   it('looks at 60 s, needs more than 200 in flight, cools down for 60 s exactly', () => {
     expect(breaker).toMatchObject({
       windowMs: 60_000,
-      buckets: 60,
+      mode: 'exact',
       minInFlight: 200,
       coolDownMs: 60_000,
       maxOpenMs: 60_000,
@@ -46,14 +46,16 @@ describe('preset bot', () => {
     });
   });
 
-  it('closes after three good probes, by way of 5 % of the traffic, at p95 120 ms and success 98 %', () => {
-    expect(breaker).toMatchObject({
-      probes: 3,
-      probesToClose: 3,
-      rampFrom: 0.05,
-      closeP95Ms: 120,
-      closeSuccessRatio: 0.98,
+  it('closes by way of 5 % of the traffic, at p95 120 ms and success 98 %', () => {
+    expect(breaker).toMatchObject({ probes: 100, halfOpenShare: 0.05, closeP95Ms: 120, closeSuccessRatio: 0.98 });
+  });
+
+  it('asks the token endpoint of Feishu before, three times in a row within 800 ms, marked as a probe', () => {
+    expect(upstream('bot', 'feishu')).toMatchObject({
+      breaker: { probesToClose: 3 },
+      probe: { path: undefined, withinMs: 800, headers: { 'X-Feishu-Health-Check': 'true' } },
     });
+    expect(upstream('bot').probe).toBeUndefined();
   });
 
   it('opens at 36 % of 100, not at 35 %', () => {

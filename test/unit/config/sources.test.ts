@@ -73,14 +73,14 @@ describe('warnings', () => {
     const { warnings } = load(`
 routes: [{ on: a, http: "http://a" }, { on: b, http: "http://b" }]
 upstreams:
-  a: { targets: ["http://a", "http://b"], health: { path: /h, intervalMs: 1000 }, breaker: { mode: exact } }
+  a: { targets: ["http://a", "http://b"], health: { path: /h, intervalMs: 1000 }, breaker: { mode: exact }, use: [x] }
 redis: { url: "redis://r" }
 `);
 
     expect(warnings).toEqual([
       'upstreams.a.targets is accepted but not acted on in this version',
       'upstreams.a.health is accepted but not acted on in this version',
-      'upstreams.a.breaker.mode is accepted but not acted on in this version',
+      'upstreams.a.use is accepted but not acted on in this version',
       'redis is not used without kafka: embedded mode keeps its claims in the data folder',
     ]);
   });

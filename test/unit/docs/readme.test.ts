@@ -105,7 +105,12 @@ describe.each(both)('what %s promises', (_path, text) => {
   });
 
   it('is doors that are there', () => {
-    const source = ['ingress/calls-api', 'ingress/feishu/doors', 'adapters/http/admin-routes']
+    const source = [
+      'ingress/calls-api',
+      'ingress/feishu/doors',
+      'adapters/http/admin-routes',
+      'adapters/http/breaker-routes',
+    ]
       .map((file) => textOf(`src/${file}.ts`))
       .join('');
     const doors = rowsOf(text, section.http).map(([door]) =>
@@ -114,7 +119,7 @@ describe.each(both)('what %s promises', (_path, text) => {
         .replace(/\{(\w+)\}/, ':$1'),
     );
 
-    expect(doors).toHaveLength(10);
+    expect(doors).toHaveLength(12);
     expect(doors.filter((door) => !source.includes(`'${door.split(' ')[1] ?? door}'`))).toEqual([]);
   });
 

@@ -1,0 +1,156 @@
+/** Between which lengths an {@link ElasticWindow} moves, and what it aims at. */
+export interface ElasticWindowOptions {
+  /** Shortest length in milliseconds; at least two buckets. */
+  readonly minMs: number;
+  /** Longest length in milliseconds. */
+  readonly maxMs: number;
+  /** It becomes shorter as long as so many calls remain in it; an integer >= 1. */
+  readonly targetCalls: number;
+  /** Cells of the longest window; an integer >= 2. */
+  readonly buckets: number;
+}
+
+const cell = { calls: 0, failures: 1, slow: 2, size: 3 } as const;
+
+/**
+ * Counts calls, failures and slow calls of a window that stretches with the traffic: as short as it can be while it holds
+ * `targetCalls`, never shorter than `minMs`, never longer than `maxMs`. Under load it forgets within `minMs`, at a call a
+ * second it waits for enough of them. A ring of time buckets, O(1) on average, fixed memory.
+ *
+ * The length moves by whole buckets of `maxMs / buckets`. What it has let go does not come back: it becomes longer as time
+ * goes on. The ring turns with the time that is passed in, never backwards.
+ */
+export class ElasticWindow {
+  readonly #widthMs: number;
+  readonly #most: number;
+  readonly #least: number;
+  readonly #targetCalls: number;
+  readonly #cells: Uint32Array;
+  /** Absolute number of the newest bucket, and how many up to it count. */
+  #head = -Infinity;
+  #span = 0;
+  #calls = 0;
+  #failures = 0;
+  #slow = 0;
+
+  /** Throws a RangeError for a window that cannot slide. */
+  constructor({ minMs, maxMs, targetCalls, buckets }: ElasticWindowOptions) {
+    if (!(maxMs > 0 && maxMs < Infinity)) throw new RangeError(`window.maxMs must be > 0, got ${maxMs}`);
+    if (!(Number.isInteger(buckets) && buckets >= 2)) {
+      throw new RangeError(`window.buckets must be an integer >= 2, got ${buckets}`);
+    }
+    if (!(Number.isInteger(targetCalls) && targetCalls >= 1)) {
+      throw new RangeError(`window.targetCalls must be an integer >= 1, got ${targetCalls}`);
+    }
+    this.#widthMs = maxMs / buckets;
+    if (!(minMs >= 2 * this.#widthMs && minMs <= maxMs)) {
+      throw new RangeError(`window.minMs must be from two buckets (${2 * this.#widthMs}) to maxMs, got ${minMs}`);
+    }
+    this.#most = buckets;
+    this.#least = Math.ceil(minMs / this.#widthMs);
+    this.#targetCalls = targetCalls;
+    this.#cells = new Uint32Array(cell.size * buckets);
+  }
+
+  /** How much time counts at `nowMs`, milliseconds; from nothing, right after the start, to `maxMs`. */
+  lengthMs(nowMs: number): number {
+    this.#turn(nowMs);
+    return this.#span * this.#widthMs;
+  }
+
+  /** Adds one finished call at monotonic time `nowMs`. */
+  record(nowMs: number, failed: boolean, slow: boolean): void {
+    this.#turn(nowMs);
+    const base = this.#base(this.#head);
+    this.#calls += 1;
+    this.#add(base + cell.calls, 1);
+    if (failed) {
+      this.#failures += 1;
+      this.#add(base + cell.failures, 1);
+    }
+    if (slow) {
+      this.#slow += 1;
+      this.#add(base + cell.slow, 1);
+    }
+    this.#shorten();
+  }
+
+  /** Calls in the window that ends at `nowMs`. */
+  calls(nowMs: number): number {
+    this.#turn(nowMs);
+    return this.#calls;
+  }
+
+  /** Failed calls in the window that ends at `nowMs`. */
+  failures(nowMs: number): number {
+    this.#turn(nowMs);
+    return this.#failures;
+  }
+
+  /** Slow calls in the window that ends at `nowMs`. */
+  slow(nowMs: number): number {
+    this.#turn(nowMs);
+    return this.#slow;
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#cells.fill(0);
+    this.#calls = 0;
+    this.#failures = 0;
+    this.#slow = 0;
+    this.#span = 0;
+    this.#head = -Infinity;
+  }
+
+  #turn(nowMs: number): void {
+    const tick = Math.floor(nowMs / this.#widthMs);
+    const steps = tick - this.#head;
+    if (steps <= 0) return;
+    if (steps >= this.#most) {
+      // After a pause of the longest window nothing counts, over all of it; at the start there is no time behind it.
+      const startsNow = this.#head === -Infinity;
+      this.clear();
+      this.#head = tick;
+      this.#span = startsNow ? 1 : this.#most;
+      return;
+    }
+    for (let i = 0; i < steps; i++) {
+      if (this.#span === this.#most) this.#dropOldest();
+      this.#head += 1;
+      this.#span += 1;
+    }
+    this.#shorten();
+  }
+
+  #shorten(): void {
+    while (this.#span > this.#least && this.#calls - this.#read(this.#oldest()) >= this.#targetCalls) {
+      this.#dropOldest();
+    }
+  }
+
+  #dropOldest(): void {
+    const base = this.#oldest();
+    this.#calls -= this.#read(base + cell.calls);
+    this.#failures -= this.#read(base + cell.failures);
+    this.#slow -= this.#read(base + cell.slow);
+    this.#cells.fill(0, base, base + cell.size);
+    this.#span -= 1;
+  }
+
+  #oldest(): number {
+    return this.#base(this.#head - this.#span + 1);
+  }
+
+  #base(tick: number): number {
+    return (((tick % this.#most) + this.#most) % this.#most) * cell.size;
+  }
+
+  #read(index: number): number {
+    return this.#cells[index] ?? 0;
+  }
+
+  #add(index: number, by: number): void {
+    this.#cells[index] = this.#read(index) + by;
+  }
+}

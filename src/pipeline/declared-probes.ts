@@ -1,0 +1,122 @@
+import { Observable, type Subscription } from 'rxjs';
+
+import type { Exchange } from '../model/outcome.ts';
+import type { Breaker } from '../operators/breaker/breaker.ts';
+import type { FairLanes } from '../operators/lanes/fair-lanes.ts';
+import type { Clock, Timers } from '../ports/clock.ts';
+import type { HealthProbe } from '../ports/health-probe.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+
+import type { Destination } from './destination.ts';
+import type { Decoded } from './job.ts';
+import { breakerRoom } from './rooms.ts';
+
+/** What the probes need. */
+export interface ProbeContext {
+  readonly destinations: ReadonlyMap<string, Destination>;
+  readonly lanes: FairLanes<Decoded>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Sends the declared probe of each upstream whose breaker is open, one at a time, when the breaker says that it is due,
+ * and wakes its calls when enough have succeeded. Never emits, never ends; unsubscribing cancels what is under way.
+ */
+export function declaredProbes(context: ProbeContext): Observable<never> {
+  return new Observable((subscriber) => {
+    const { destinations, metrics } = context;
+    const sent = metrics.counter('larkspur_probes_total', 'Declared probes of open breakers, by how they ended', [
+      'upstream',
+      'outcome',
+    ]);
+    for (const destination of destinations.values()) {
+      const { probe, breakers, name } = destination;
+      if (probe === undefined || breakers === undefined) continue;
+      const fail = (error: unknown): void => subscriber.error(error);
+      const told = (outcome: 'good' | 'bad'): void => sent.add({ upstream: name, outcome });
+      subscriber.add(
+        breakers.watch((key, { to }, breaker) => {
+          if (to !== 'open') return;
+          const one = new Prober({ destination, probe, breaker, key, told, fail, ...context });
+          const stop = (): void => one.stop();
+          one.ended = () => subscriber.remove(stop);
+          subscriber.add(stop);
+          one.arm();
+        }),
+      );
+    }
+  });
+}
+
+interface ProberParts extends ProbeContext {
+  readonly destination: Destination;
+  readonly probe: HealthProbe;
+  readonly breaker: Breaker;
+  readonly key: string;
+  readonly told: (outcome: 'good' | 'bad') => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** The probes of one opening. */
+class Prober {
+  readonly #parts: ProberParts;
+  #cancel = (): void => undefined;
+  #sending: Subscription | undefined;
+  ended = (): void => undefined;
+
+  constructor(parts: ProberParts) {
+    this.#parts = parts;
+  }
+
+  arm(): void {
+    const { breaker, clock, timers } = this.#parts;
+    const dueMs = breaker.probeDueMs;
+    if (dueMs === undefined) this.ended();
+    else this.#cancel = timers.after(dueMs - clock.now(), () => this.#send());
+  }
+
+  stop(): void {
+    this.#cancel();
+    this.#sending?.unsubscribe();
+  }
+
+  #send(): void {
+    const { breaker, clock, destination, probe, fail } = this.#parts;
+    const startedMs = clock.now();
+    const generation = breaker.takeProbe(startedMs);
+    if (generation === undefined) {
+      // Timers may fire a little early; and a person may have closed it.
+      this.arm();
+      return;
+    }
+    this.#sending = destination.upstream.send(probe.request, probe.withinMs).subscribe({
+      next: (exchange) => {
+        const nowMs = clock.now();
+        const fault = faultOf(probe, exchange, nowMs - startedMs);
+        breaker.reportProbe(generation, nowMs, fault === undefined);
+        this.#tell(fault, nowMs);
+        this.arm();
+      },
+      error: fail,
+    });
+  }
+
+  #tell(fault: string | undefined, nowMs: number): void {
+    const { breaker, destination, key, lanes, log, told } = this.#parts;
+    told(fault === undefined ? 'good' : 'bad');
+    log.info(
+      { upstream: destination.name, breaker: key, ...(fault === undefined ? {} : { fault }) },
+      fault === undefined ? 'the probe of an open breaker succeeded' : 'the probe of an open breaker failed',
+    );
+    if (breaker.peek(nowMs) === undefined) lanes.wake(breakerRoom(destination.name, key));
+  }
+}
+
+function faultOf(probe: HealthProbe, exchange: Exchange, ms: number): string | undefined {
+  if (exchange.kind === 'failed') return exchange.message;
+  return ms > probe.withinMs ? `${Math.round(ms)} ms instead of ${probe.withinMs}` : probe.fault(exchange);
+}

@@ -1,0 +1,38 @@
+import { isoTime } from '../model/time.ts';
+import type { BreakerChange } from '../operators/breaker/breaker.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Metrics } from '../ports/metrics.ts';
+
+import type { Destination } from './destination.ts';
+
+/** What watching needs. */
+export interface WatchContext {
+  readonly destinations: ReadonlyMap<string, Destination>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Logs and counts each step of each breaker: an opening as a warning with upstream, reason and until when, others as news. */
+export function watchBreakers({ destinations, clock, log, metrics }: WatchContext): void {
+  const changes = metrics.counter('larkspur_breaker_changes_total', 'Steps of breakers, by the state they went to', [
+    'upstream',
+    'breaker',
+    'to',
+  ]);
+  for (const { name, breakers } of destinations.values()) {
+    breakers?.watch((key, change) => {
+      const { from, forced, reason } = change;
+      const to = forced === undefined ? change.to : `forced-${forced}`;
+      changes.add({ upstream: name, breaker: key, to });
+      const fields = { upstream: name, breaker: key, from, to, reason };
+      if (to === 'open') log.warn({ ...fields, until: untilOf(change, clock) }, 'a breaker opened');
+      else log.info(fields, 'a breaker changed');
+    });
+  }
+}
+
+function untilOf({ untilMs = 0, atMs }: BreakerChange, clock: Clock): string {
+  return isoTime(clock.wall() + untilMs - atMs);
+}
