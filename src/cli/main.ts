@@ -55,6 +55,11 @@ const commands: readonly {
     load: async () => (await import('./tail.ts')).tailCommand,
   },
   {
+    name: 'dead-letters',
+    summary: 'list, show and send again what ended without an answer',
+    load: async () => (await import('./dead-letters.ts')).deadLettersCommand,
+  },
+  {
     name: 'sandbox',
     summary: 'run the Feishu emulator',
     load: async () => (await import('./sandbox.ts')).sandboxCommand,

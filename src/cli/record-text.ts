@@ -23,6 +23,7 @@ function line(bytes: ShownBytes): string {
 // C0 and C1 controls and what turns the direction of writing: a record comes from anybody.
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-function safe(text: string): string {
+/** A text in which nothing can steer a terminal. */
+export function safe(text: string): string {
   return text.replace(controls, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-import { headerText, type InRecord } from './record.ts';
+import { headerText, type InRecord, type OutRecord } from './record.ts';
 import { attemptSchema } from './result.ts';
 
 /** Why a record ended without an answer. Closed list. */
@@ -26,12 +26,41 @@ export const deadLetterHeaders = {
   origin: 'larkspur-origin',
   attempts: 'larkspur-attempts',
   history: 'larkspur-history',
+  round: 'larkspur-round',
 } as const;
 
 /** The record that a dead letter first was, for one that is sent again; `undefined` for any other record. */
 export function firstOrigin({ headers }: Pick<InRecord, 'headers'>): string | undefined {
   const text = headerText(headers, deadLetterHeaders.origin);
   return text === '' ? undefined : text;
+}
+
+// What a claim can count.
+const mostRounds = 0xff_ff_fe;
+
+/** How often a person has sent this record again; 0 for one that nobody has. */
+export function roundOf({ headers }: Pick<InRecord, 'headers'>): number {
+  const text = headerText(headers, deadLetterHeaders.round);
+  return text !== undefined && /^\d{1,8}$/.test(text) ? Math.min(Number(text), mostRounds) : 0;
+}
+
+/**
+ * A dead letter as the call that it was: key and value byte for byte, the headers that it came with, its first origin, which
+ * names the call for ever, and the next round, by which its claim knows a repetition. That of an event is an event again.
+ */
+export function redriven(deadLetter: InRecord): OutRecord {
+  const own = new Set<string>(Object.values(deadLetterHeaders));
+  const origin = firstOrigin(deadLetter);
+  return {
+    topic: origin?.split('/')[1] === 'events' ? 'events' : 'calls',
+    key: deadLetter.key,
+    value: deadLetter.value,
+    headers: [
+      ...deadLetter.headers.filter(([name]) => !own.has(name)),
+      ...(origin === undefined ? [] : [[deadLetterHeaders.origin, Buffer.from(origin)] as const]),
+      [deadLetterHeaders.round, Buffer.from(String(roundOf(deadLetter) + 1))],
+    ],
+  };
 }
 
 /** The JSON in the header `larkspur-history`. */

@@ -19,7 +19,7 @@ export interface TopicDeclaration {
   readonly owner: string;
   readonly why: string;
   /** Contract of the value, or of the history header of a dead letter; absent where the value is another topic's. */
-  readonly schema?: 'call' | 'result' | 'event' | 'dead-letter-history';
+  readonly schema?: 'call' | 'result' | 'event' | 'dead-letter-history' | 'audit-entry';
 }
 
 const common = {
@@ -92,5 +92,6 @@ export const topicDeclarations: readonly TopicDeclaration[] = [
     maxMessageBytes: MiB,
     owner: 'console and command line',
     why: 'Changes that people and playbooks made: who, what, when.',
+    schema: 'audit-entry',
   },
 ];

@@ -78,6 +78,8 @@ export class Job {
   readonly id: string;
   readonly destination: Destination;
   readonly plan: CallPlan;
+  /** How often a person has sent it again. */
+  readonly round: number;
   /** Monotonic; `Infinity` for none. */
   readonly deadlineMs: number;
   /** Looked up once: it is asked three times per attempt. `undefined` for `breaker: off`. */
@@ -113,7 +115,13 @@ export class Job {
 
   constructor(
     received: Received,
-    request: { readonly call: Call; readonly id: string; readonly destination: Destination; readonly plan: CallPlan },
+    request: {
+      readonly call: Call;
+      readonly id: string;
+      readonly destination: Destination;
+      readonly plan: CallPlan;
+      readonly round?: number;
+    },
     deadlineMs: number,
   ) {
     this.received = received;
@@ -121,6 +129,7 @@ export class Job {
     this.id = request.id;
     this.destination = request.destination;
     this.plan = request.plan;
+    this.round = request.round ?? 0;
     this.deadlineMs = deadlineMs;
     this.breaker = request.destination.breakers?.get(request.plan.breakerKey);
     this.shares = sharesOf(request.destination, request.plan);

@@ -1,4 +1,4 @@
-import { deadLetterHeaders, firstOrigin, type DeadLetterHistory } from '../model/dead-letter.ts';
+import { deadLetterHeaders, firstOrigin, roundOf, type DeadLetterHistory } from '../model/dead-letter.ts';
 import { carriedHeaders } from '../model/headers.ts';
 import type { InRecord, OutRecord } from '../model/record.ts';
 import type { Result } from '../model/result.ts';
@@ -85,6 +85,7 @@ export function deadLetterRecord(
   const own = new Set<string>(Object.values(deadLetterHeaders));
   const json = JSON.stringify(history);
   const header = (name: string, text: string): readonly [string, Buffer] => [name, Buffer.from(text)];
+  const round = roundOf(input);
   return {
     record: {
       topic: 'dead-letters',
@@ -99,6 +100,7 @@ export function deadLetterRecord(
         header(deadLetterHeaders.origin, firstOrigin(input) ?? origin),
         header(deadLetterHeaders.attempts, String(attempts)),
         header(deadLetterHeaders.history, json),
+        ...(round === 0 ? [] : [header(deadLetterHeaders.round, String(round))]),
       ],
     },
     json,

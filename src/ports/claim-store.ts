@@ -14,6 +14,11 @@ export interface ClaimRequest {
    * knows its key; absent or 0: it waits for the store.
    */
   readonly withoutStoreMs?: number;
+  /**
+   * How often a person has sent the call again; default 0. A claim that is DEAD is granted once more to the first who asks
+   * with a higher round than it has seen: so redriving the same dead letter twice acts once.
+   */
+  readonly round?: number;
 }
 
 /** The right to act on a call until the lease ends. Fences of one id strictly increase. */
@@ -61,7 +66,8 @@ export type ClaimView =
 /**
  * Who acts on which call, so that none takes effect twice.
  *
- * Promises: at most one owner with a live lease per id; PROCESSED and DEAD are final until their TTL; a finish or
+ * Promises: at most one owner with a live lease per id; PROCESSED is final until its TTL, and so is DEAD but for a higher
+ * round, which begins as if nothing had been sent; a finish or
  * extension with an old fence changes nothing and says `false`. All methods emit once, then complete; calls made in the
  * same moment are batched by the adapter. While the store is away they wait and try again (they do not fail);
  * unsubscribing stops waiting. The store's own clock decides leases, never the caller's.

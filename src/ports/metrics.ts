@@ -18,3 +18,10 @@ export interface Metrics {
   /** `read` is called at each scrape. */
   gauge(name: string, help: string, labels: readonly string[], read: () => Iterable<readonly [Labels, number]>): void;
 }
+
+/** Instruments that measure nothing: for what runs beside the work, with names of its own. */
+export const noMetrics: Metrics = {
+  counter: () => ({ add: () => undefined }),
+  histogram: () => ({ observe: () => undefined }),
+  gauge: () => undefined,
+};

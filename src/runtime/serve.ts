@@ -4,6 +4,7 @@ import { catchError, map, throwError, toArray } from 'rxjs';
 
 import { adminRoutes } from '../adapters/http/admin-routes.ts';
 import { breakerRoutes } from '../adapters/http/breaker-routes.ts';
+import { deadLetterRoutes } from '../adapters/http/dead-letter-routes.ts';
 import { type RunningServer, startServer } from '../adapters/http/server.ts';
 import type { Address, Config } from '../config/config.ts';
 import { callsRoutes } from '../ingress/calls-api.ts';
@@ -12,6 +13,7 @@ import { recordView } from '../model/record-view.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 
 import { breakerDesk } from './breaker-desk.ts';
+import { LocalDesk } from './dead-letters/desk.ts';
 import { type EventDoors, eventDoors } from './event-doors.ts';
 import { LiveRoutes } from './live-routes.ts';
 import { refusals } from './profiles.ts';
@@ -55,6 +57,7 @@ export async function serve(
 ): Promise<Served> {
   const parts = worldParts(config, secrets);
   const stores = openStores(config, parts);
+  const desk = new LocalDesk(stores, parts);
   const servers: RunningServer[] = [];
   let worker: RunningWorker | undefined;
   let live: LiveRoutes | undefined;
@@ -79,11 +82,13 @@ export async function serve(
     await Promise.all(servers.map((server) => server.close()));
     await doors?.close();
     await live?.close();
+    await desk.close();
     await stores.close();
     return stopped;
   };
   try {
     const adminUrl = await listen('admin', config.listen.admin, [
+      ...deadLetterRoutes(desk),
       ...adminRoutes({
         metrics: parts.metrics,
         readiness: () => stores.readiness(),

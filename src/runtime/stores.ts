@@ -4,6 +4,7 @@ import { openEmbedded } from '../adapters/embedded/embedded.ts';
 import { MemoryQuotaLog } from '../adapters/embedded/quota-log.ts';
 import type { ReadinessCheck } from '../adapters/http/admin-routes.ts';
 import { tuningFor } from '../adapters/kafka/life.ts';
+import { KafkaReader } from '../adapters/kafka/reader.ts';
 import { createKafkaSink } from '../adapters/kafka/sink.ts';
 import { createKafkaSource } from '../adapters/kafka/source.ts';
 import { kafkaTail } from '../adapters/kafka/tail.ts';
@@ -18,11 +19,12 @@ import { topicDeclarations } from '../model/topics.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
-import type { Metrics } from '../ports/metrics.ts';
+import { type Metrics, noMetrics } from '../ports/metrics.ts';
 import type { QuotaLog } from '../ports/quota-log.ts';
 import type { Random } from '../ports/random.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 import type { RecordSource } from '../ports/record-source.ts';
+import type { TopicReader } from '../ports/topic-reader.ts';
 
 /** What every adapter takes from the process. */
 export interface WorldParts {
@@ -46,6 +48,12 @@ export interface Stores {
   source(): RecordSource;
   /** A member of the routes' group, reading `events`. */
   eventSource(): RecordSource;
+  /** Reads topics beside all groups. */
+  readonly reader: TopicReader;
+  /** Reads one topic in a group of its own, named after what for; it ends with its subscription. */
+  walkSource(name: string, topic: string): RecordSource;
+  /** The group of such a source. */
+  walkGroup(name: string): string;
   /** Whether what is needed is there. Upstreams are never part of it. */
   readiness(): readonly ReadinessCheck[];
   /** The last records of a topic, oldest first, read beside all groups. Errors with `topic_missing`. */
@@ -77,6 +85,9 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
         ? { name: 'store', ready: true }
         : { name: 'store', ready: false, reason: `the data folder ${config.data} takes no writes: is the disk full?` },
     ],
+    reader: store.reader,
+    walkSource: (name, topic) => store.source(stores.walkGroup(name), [topic]),
+    walkGroup: (name) => `larkspur-worker-${name}`,
     tail: (topic, last) => store.tail(topic, { last, follow: false }),
     close: () => store.close(),
   };
@@ -126,6 +137,10 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       ),
       check('redis', claims.ready(), 'Redis does not answer: calls whose platform knows a key go on, the others wait'),
     ],
+    reader: new KafkaReader(shared),
+    walkSource: (name, topic) =>
+      createKafkaSource({ ...shared, metrics: noMetrics, group: stores.walkGroup(name), topics: [topic] }),
+    walkGroup: (name) => `${kafka.group}-${name}`,
     tail: (topic, last) => kafkaTail(topic, { ...shared, last, follow: false }),
     close: async () => {
       await Promise.all(sources.map((source) => source.close()));

@@ -5,6 +5,7 @@ import { type ClaimStoreBench, ending, leaseMs, request } from '../support/claim
 import { only } from '../support/only.ts';
 
 import { claimStoreCrowd } from './claim-store-crowd.suite.ts';
+import { claimStoreRounds } from './claim-store-rounds.suite.ts';
 
 /** How many random histories are tried, by what one costs. */
 export interface ClaimStoreSuiteOptions {
@@ -193,6 +194,7 @@ export function claimStoreSuite(
       expect(await claim({ id })).toEqual({ kind: 'processed', origin: 'o'.repeat(300), result });
     });
 
+    claimStoreRounds(() => bench);
     claimStoreCrowd(() => bench, histories);
   });
 }

@@ -5,7 +5,7 @@ const states = ['PENDING', 'FAILED', 'PROCESSED', 'DEAD'] as const;
 const fixedBytes = 1 + 4 + 4 + 3 * 8 + 4;
 
 /**
- * Layout, big endian: state u8, fence u32, takeovers u32, until f64, first sent f64, expires f64, origin length u32,
+ * Layout, big endian: state u8, fence u32, round u24, takeovers u8, until f64, first sent f64, expires f64, origin length u32,
  * origin, result. A tenth of the cost of JSON, which would escape a result that is JSON itself.
  */
 export const claimCodec: Codec<ClaimRecord> = {
@@ -14,7 +14,8 @@ export const claimCodec: Codec<ClaimRecord> = {
     const bytes = Buffer.allocUnsafe(fixedBytes + originBytes + Buffer.byteLength(record.result));
     bytes.writeUInt8(states.indexOf(record.state), 0);
     bytes.writeUInt32BE(record.fence, 1);
-    bytes.writeUInt32BE(record.takeovers, 5);
+    bytes.writeUIntBE(record.round, 5, 3);
+    bytes.writeUInt8(record.takeovers, 8);
     bytes.writeDoubleBE(record.untilMs, 9);
     bytes.writeDoubleBE(record.firstSentMs, 17);
     bytes.writeDoubleBE(record.expiresMs, 25);
@@ -30,7 +31,8 @@ export const claimCodec: Codec<ClaimRecord> = {
     return {
       state,
       fence: bytes.readUInt32BE(1),
-      takeovers: bytes.readUInt32BE(5),
+      round: bytes.readUIntBE(5, 3),
+      takeovers: bytes.readUInt8(8),
       untilMs: bytes.readDoubleBE(9),
       firstSentMs: bytes.readDoubleBE(17),
       expiresMs: bytes.readDoubleBE(25),

@@ -8,6 +8,8 @@ export interface ClaimRecord {
   readonly untilMs: number;
   /** Owners that vanished with the claim open. */
   readonly takeovers: number;
+  /** The highest round that was granted. */
+  readonly round: number;
   /** When bytes may first have left, or 0. */
   readonly firstSentMs: number;
   readonly expiresMs: number;
@@ -32,30 +34,31 @@ export function liveAt(record: ClaimRecord | undefined, nowMs: number): ClaimRec
 
 /** Asks for a claim. The same table as `adapters/redis/scripts/claim.lua`. */
 export function claimStep(record: ClaimRecord | undefined, ask: ClaimRequest, nowMs: number): Step<ClaimReply> {
-  if (record === undefined) return grant(ask, nowMs, { fence: 1, takeovers: 0, firstSentMs: 0 });
-  const { state, fence, untilMs, takeovers, firstSentMs, origin, result } = record;
+  if (record === undefined) return grant(ask, nowMs, { fence: 1, takeovers: 0, round: 0, firstSentMs: 0 });
+  const { state, fence, untilMs, takeovers, round, firstSentMs, origin, result } = record;
   switch (state) {
     case 'PROCESSED':
       return { next: undefined, answer: { kind: 'processed', origin, result } };
     case 'DEAD':
+      if ((ask.round ?? 0) > round) return grant(ask, nowMs, { fence: fence + 1, takeovers: 0, round, firstSentMs: 0 });
       return { next: undefined, answer: { kind: 'dead', origin, result } };
     case 'FAILED':
       if (untilMs > nowMs) return { next: undefined, answer: { kind: 'not-due', waitMs: untilMs - nowMs } };
-      return grant(ask, nowMs, { fence: fence + 1, takeovers, firstSentMs });
+      return grant(ask, nowMs, { fence: fence + 1, takeovers, round, firstSentMs });
     case 'PENDING':
       if (untilMs > nowMs) return { next: undefined, answer: { kind: 'pending', waitMs: untilMs - nowMs } };
       if (takeovers >= maxTakeovers) {
         const next = { ...record, state: 'DEAD', untilMs: 0, expiresMs: nowMs + ask.ttlMs } as const;
         return { next, answer: { kind: 'dead', origin, result } };
       }
-      return grant(ask, nowMs, { fence: fence + 1, takeovers: takeovers + 1, firstSentMs });
+      return grant(ask, nowMs, { fence: fence + 1, takeovers: takeovers + 1, round, firstSentMs });
   }
 }
 
 function grant(
   ask: ClaimRequest,
   nowMs: number,
-  before: Pick<ClaimRecord, 'fence' | 'takeovers' | 'firstSentMs'>,
+  before: Pick<ClaimRecord, 'fence' | 'takeovers' | 'round' | 'firstSentMs'>,
 ): Step<ClaimReply> {
   const { fence, takeovers, firstSentMs } = before;
   const next: ClaimRecord = {
@@ -63,6 +66,7 @@ function grant(
     fence,
     untilMs: nowMs + ask.leaseMs,
     takeovers,
+    round: Math.max(before.round, ask.round ?? 0),
     firstSentMs: firstSentMs === 0 && ask.sent ? nowMs : firstSentMs,
     expiresMs: nowMs + Math.max(ask.ttlMs, ask.leaseMs),
     origin: ask.origin,

@@ -6,11 +6,13 @@ import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 import type { RecordSource } from '../../ports/record-source.ts';
+import type { TopicReader } from '../../ports/topic-reader.ts';
 
 import { EmbeddedClaims } from './claims.ts';
 import { LmdbStore } from './lmdb-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { Offsets } from './offsets.ts';
+import { EmbeddedReader } from './reader.ts';
 import { toInRecord } from './record-codec.ts';
 import { EmbeddedSink } from './sink.ts';
 import { EmbeddedSource, type NextTurn } from './source.ts';
@@ -39,6 +41,7 @@ export interface Embedded {
   readonly claims: ClaimStore;
   /** Claims on events that come in, with ids of their own. */
   readonly eventClaims: ClaimStore;
+  readonly reader: TopicReader;
   /** Opens one more topic; one that is open stays as it is. */
   declare(topic: EmbeddedTopic): void;
   /** Joins a group as its only member. */
@@ -71,6 +74,7 @@ class OpenHouse implements Embedded {
   readonly sink: RecordSink;
   readonly claims: EmbeddedClaims;
   readonly eventClaims: EmbeddedClaims;
+  readonly reader: TopicReader;
   readonly #store: Store;
   readonly #topics: Topics;
   readonly #offsets: Offsets;
@@ -85,6 +89,7 @@ class OpenHouse implements Embedded {
     this.sink = new EmbeddedSink(this.#topics, this.#store, clock);
     this.claims = new EmbeddedClaims(this.#store, clock, timers);
     this.eventClaims = new EmbeddedClaims(this.#store, clock, timers, 'event-claims');
+    this.reader = new EmbeddedReader(this.#topics, this.#offsets, nextTurn);
   }
 
   declare(topic: EmbeddedTopic): void {

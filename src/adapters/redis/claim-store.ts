@@ -84,7 +84,7 @@ export class RedisClaimStore implements ClaimStore {
   }
 
   claim(request: ClaimRequest): Observable<ClaimReply> {
-    const { id, origin, leaseMs, ttlMs, sent, withoutStoreMs = 0 } = request;
+    const { id, origin, leaseMs, ttlMs, sent, withoutStoreMs = 0, round = 0 } = request;
     const giveBack = (reply: ClaimReply): void => {
       if (reply.kind !== 'granted') return;
       const claim: Claim = { id, fence: reply.fence };
@@ -99,7 +99,7 @@ export class RedisClaimStore implements ClaimStore {
       return { kind: 'pending', waitMs: askAgainMs };
     };
     return new Observable((subscriber) => {
-      const args = ['c', this.#nonce(), origin, Math.ceil(leaseMs), lifeOf(ttlMs), sent ? 1 : 0];
+      const args = ['c', this.#nonce(), origin, Math.ceil(leaseMs), lifeOf(ttlMs), sent ? 1 : 0, round];
       return this.#step(id, args, 0, read, subscriber, giveBack, replicated?.batches);
     });
   }

@@ -42,7 +42,11 @@ export class LocalClaims {
   /** `undefined`: it would not be safe, or there is no room; the call must wait. */
   claim(request: ClaimRequest, nowMs: number): ClaimReply | undefined {
     const known = this.#claims.get(request.id);
-    if (known !== undefined) return this.#replyOf(known);
+    if (known !== undefined) {
+      // A person has sent it again: only the store knows whether it was the first to.
+      const reopens = known.finish?.state === 'DEAD' && (request.round ?? 0) > (known.request.round ?? 0);
+      return reopens ? undefined : this.#replyOf(known);
+    }
     const untilMs = nowMs + (request.withoutStoreMs ?? 0);
     if (nowMs + request.leaseMs > untilMs) return undefined;
     if (this.#claims.size >= mostClaims && !this.#dropOldest()) return undefined;

@@ -56,17 +56,18 @@ function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Cl
     // gives the claim back when it has to wait after all, and one that may only starts its key's window a little early.
     sent: true,
     withoutStoreMs: withoutStoreMs(job, clock.wall()),
+    round: job.round,
   });
   return andThen(reply$, (reply) => afterReply(job, turn, reply, askedMs + leaseMs, context));
 }
 
 /**
  * For how long a call is safe without a claim: always, if it may be repeated anyway; else while its record is younger than
- * the window of its key, because whoever sent it before did so after that.
+ * the window of its key, because whoever sent it before did so after that. Of one that was sent again nobody knows when.
  */
-function withoutStoreMs({ plan: { repeat }, received: { record } }: Job, wallMs: number): number {
+function withoutStoreMs({ plan: { repeat }, received: { record }, round }: Job, wallMs: number): number {
   if (repeat.kind !== 'keyed') return repeat.kind === 'always' ? Infinity : 0;
-  if (repeat.perToken === true) return 0;
+  if (repeat.perToken === true || round > 0) return 0;
   return Math.max(0, repeat.windowMs - Math.max(0, wallMs - record.timestampMs));
 }
 

@@ -4,7 +4,7 @@ import type { OperatorFunction } from 'rxjs';
 import { map } from 'rxjs';
 
 import { checkCall } from '../../model/contracts.ts';
-import { firstOrigin } from '../../model/dead-letter.ts';
+import { firstOrigin, roundOf } from '../../model/dead-letter.ts';
 import { type InRecord, originOf, sizeOf } from '../../model/record.ts';
 import { whyNotJson } from '../../model/why-not-json.ts';
 import { deadlineOf } from '../../operators/timeout/deadline.ts';
@@ -73,9 +73,12 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
     const known = [...context.destinations.keys()].join(', ');
     return refused('unroutable', `/upstream "${name}" is not configured; known: ${known}`);
   }
-  const id = call.id ?? received.origin;
-  // A dead letter that is sent again is a new record, and still the same call to a platform that knows its key.
-  const plan = destination.profile.plan(call, call.id ?? firstOrigin(record) ?? id);
+  // A dead letter that is sent again is a new record, and still the same call to a platform that knows its key; to its
+  // claim, too, where a redrive has counted it.
+  const first = firstOrigin(record);
+  const round = first === undefined ? 0 : roundOf(record);
+  const id = call.id ?? (round > 0 ? first : undefined) ?? received.origin;
+  const plan = destination.profile.plan(call, call.id ?? first ?? id);
   if ('reason' in plan) return refused(plan.reason, `${plan.at} ${plan.message}`);
-  return new Job(received, { call, id, destination, plan }, deadlineOf(call, record.timestampMs, context.clock));
+  return new Job(received, { call, id, destination, plan, round }, deadlineOf(call, record.timestampMs, context.clock));
 }

@@ -3,7 +3,7 @@ import { redisFindings } from '../../adapters/redis/findings.ts';
 import { systemClock, systemRandom, systemTimers } from '../../adapters/system/clock.ts';
 import type { Config, KafkaConfig } from '../../config/config.ts';
 import type { Logger } from '../../ports/logger.ts';
-import type { Metrics } from '../../ports/metrics.ts';
+import { noMetrics } from '../../ports/metrics.ts';
 import type { TopicStep } from '../topics-plan.ts';
 import { topicPlan, withTopicAdmin } from '../topics.ts';
 
@@ -46,13 +46,6 @@ function notAsDeclared(steps: readonly TopicStep[]): string {
 }
 
 const connectLimitMs = 3_000;
-
-// The doctor counts nothing.
-const noMetrics: Metrics = {
-  counter: () => ({ add: () => undefined }),
-  histogram: () => ({ observe: () => undefined }),
-  gauge: () => undefined,
-};
 
 // What works all the same, less well.
 const advised = new Set(['redis-clock', 'redis-replicas']);

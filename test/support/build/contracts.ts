@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 
 import manifest from '../../../package.json' with { type: 'json' };
 import { editorSchema } from '../../../src/config/editor-schema.ts';
+import { auditEntrySchema } from '../../../src/model/audit.ts';
 import { callSchema } from '../../../src/model/call.ts';
 import { deadLetterHeaders, deadLetterHistorySchema, deadLetterReasons } from '../../../src/model/dead-letter.ts';
 import { eventSchema } from '../../../src/model/event.ts';
@@ -17,6 +18,7 @@ export const contractSchemas = {
   result: resultSchema,
   event: eventSchema,
   'dead-letter-history': deadLetterHistorySchema,
+  'audit-entry': auditEntrySchema,
 } as const;
 
 /** Every generated file, formatted as the rest of the project: path from the project's root -> text. */
@@ -84,6 +86,7 @@ const deadLetterHeaderSchema = {
     [deadLetterHeaders.class]: { type: 'string' },
     [deadLetterHeaders.origin]: { type: 'string', description: 'cluster/topic/partition/offset/timestamp' },
     [deadLetterHeaders.attempts]: { type: 'string' },
+    [deadLetterHeaders.round]: { type: 'string', description: 'How often a person has sent it again; absent: never' },
     [deadLetterHeaders.history]: { $ref: './schemas/dead-letter-history.schema.json' },
   },
 };

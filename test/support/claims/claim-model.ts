@@ -15,7 +15,7 @@ const leaseMs = 1_000;
 const ttlMs = 1e12;
 
 type Event =
-  | { readonly do: 'claim'; readonly origin: string; readonly sent: boolean }
+  | { readonly do: 'claim'; readonly origin: string; readonly sent: boolean; readonly round: number }
   | { readonly do: 'extend'; readonly behind: number }
   | {
       readonly do: 'finish';
@@ -27,7 +27,12 @@ type Event =
 
 // `behind` counts back from the last fence: 0 is the owner, more is one that was superseded, -1 one that never was.
 const behind = fc.constantFrom(0, 0, 0, 0, 1, 2, -1);
-const claims = fc.record({ do: fc.constant('claim' as const), origin: fc.constantFrom('A', 'B'), sent: fc.boolean() });
+const claims = fc.record({
+  do: fc.constant('claim' as const),
+  origin: fc.constantFrom('A', 'B'),
+  sent: fc.boolean(),
+  round: fc.constantFrom(0, 0, 0, 1, 2, 3),
+});
 const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 6, arbitrary: claims },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('extend' as const), behind }) },
@@ -60,11 +65,18 @@ class Model {
   fence = 0;
   until = 0;
   takeovers = 0;
+  round = 0;
   firstSent: number | undefined;
   origin = '';
   result = '';
 
-  claim(origin: string, sent: boolean): ClaimReply {
+  claim(origin: string, sent: boolean, round: number): ClaimReply {
+    if (this.state === 'DEAD' && round > this.round) {
+      this.state = 'FAILED';
+      this.until = this.now;
+      this.takeovers = 0;
+      this.firstSent = undefined;
+    }
     if (this.state === 'PROCESSED') return { kind: 'processed', origin: this.origin, result: this.result };
     if (this.state === 'DEAD') return { kind: 'dead', origin: this.origin, result: this.result };
     if (this.state === 'FAILED' && this.now < this.until) return { kind: 'not-due', waitMs: this.until - this.now };
@@ -79,6 +91,7 @@ class Model {
     this.fence++;
     this.until = this.now + leaseMs;
     this.origin = origin;
+    this.round = Math.max(this.round, round);
     if (sent) this.firstSent ??= this.now;
     return { kind: 'granted', fence: this.fence, firstSentAgoMs, takeovers: this.takeovers };
   }
@@ -93,12 +106,16 @@ class Witness {
   #lastFence = 0;
   #liveUntil = 0;
   readonly #finished = new Set<number>();
-  #ended = false;
+  #ended: string | undefined;
+  #round = 0;
 
-  granted(fence: number, now: number): void {
+  granted(fence: number, now: number, round: number): void {
     if (fence <= this.#lastFence) throw new Error(`fence ${fence} after ${this.#lastFence}`);
     if (now < this.#liveUntil) throw new Error(`fence ${fence} granted while ${this.#lastFence} holds a live lease`);
-    if (this.#ended) throw new Error(`fence ${fence} granted after the claim had ended`);
+    const reopens = this.#ended === 'DEAD' && round > this.#round;
+    if (this.#ended !== undefined && !reopens) throw new Error(`fence ${fence} granted after the claim had ended`);
+    this.#ended = undefined;
+    this.#round = Math.max(this.#round, round);
     this.#lastFence = fence;
     this.#liveUntil = now + leaseMs;
   }
@@ -112,13 +129,14 @@ class Witness {
     if (fence !== this.#lastFence) throw new Error(`superseded fence ${fence} finished`);
     this.#finished.add(fence);
     this.#liveUntil = 0;
-    this.#ended = state !== 'FAILED';
+    this.#ended = state === 'FAILED' ? undefined : state;
   }
 }
 
 /**
  * Any history of claims, extensions, endings and passing time gets the answers of the naive model, keeps at
- * most one live owner, strictly growing fences and one finish per fence (invariant 24), and PROCESSED stays (25).
+ * most one live owner, strictly growing fences and one finish per fence (invariant 24), and PROCESSED stays (25), as does
+ * DEAD but for a round that nobody has had.
  */
 export function keepsToTheTable(open: () => ModelledClaim): fc.IAsyncPropertyWithHooks<[Event[]]> {
   return fc.asyncProperty(fc.array(event, { minLength: 30, maxLength: 80, size: 'max' }), async (events) => {
@@ -144,10 +162,10 @@ async function play(event: Event, claim: ModelledClaim, model: Model, witness: W
       await claim.advance(event.ms);
       return;
     case 'claim': {
-      const { origin, sent } = event;
-      const reply = await only(store.claim({ id, origin, leaseMs, ttlMs, sent }));
-      same(reply, model.claim(origin, sent));
-      if (reply.kind === 'granted') witness.granted(reply.fence, model.now);
+      const { origin, sent, round } = event;
+      const reply = await only(store.claim({ id, origin, leaseMs, ttlMs, sent, round }));
+      same(reply, model.claim(origin, sent, round));
+      if (reply.kind === 'granted') witness.granted(reply.fence, model.now, round);
       return;
     }
     case 'extend': {

@@ -110,6 +110,7 @@ describe.each(both)('what %s promises', (_path, text) => {
       'ingress/feishu/doors',
       'adapters/http/admin-routes',
       'adapters/http/breaker-routes',
+      'adapters/http/dead-letter-routes',
     ]
       .map((file) => textOf(`src/${file}.ts`))
       .join('');
@@ -119,7 +120,7 @@ describe.each(both)('what %s promises', (_path, text) => {
         .replace(/\{(\w+)\}/, ':$1'),
     );
 
-    expect(doors).toHaveLength(12);
+    expect(doors).toHaveLength(20);
     expect(doors.filter((door) => !source.includes(`'${door.split(' ')[1] ?? door}'`))).toEqual([]);
   });
 

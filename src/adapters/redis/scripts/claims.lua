@@ -4,7 +4,7 @@
 -- ARGV[1]  now in epoch milliseconds, or '' for the server's own clock (tests give one)
 -- ARGV[2]  takeovers after which a claim is DEAD
 -- ARGV[3...]  per step its word and arguments:
---   c nonce origin leaseMs ttlMs sent(0|1)              claim
+--   c nonce origin leaseMs ttlMs sent(0|1) round        claim
 --   e fence leaseMs                                     extend
 --   f nonce fence state(F|P|D) result delayMs ttlMs     finish
 --   v                                                   view
@@ -13,8 +13,8 @@
 --   extend, finish   1 | 0
 --   view    0 unknown | 1 pending | 2 failed | 3 origin result | 4 origin result
 --
--- A record is one string: state (char), fence, takeovers (u32), until, first sent (f64), nonce (u8 length + bytes),
--- origin (u16 length + bytes), result. `until` is the end of the lease (W), or the not-before (F).
+-- A record is one string: state (char), fence (u32), round (u24), takeovers (u8), until, first sent (f64), nonce (u8 length +
+-- bytes), origin (u16 length + bytes), result. `until` is the end of the lease (W), or the not-before (F).
 -- The nonce names the step that wrote the record last: a step that is repeated because its reply was lost
 -- finds its own mark and gives the same answer again.
 
@@ -24,7 +24,6 @@ if not now then
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 local maxTakeovers = tonumber(ARGV[2])
-local layout = '>c1I4I4ddBc0I2c0'
 local reply = {}
 local n = 0
 local at = 3
@@ -34,8 +33,8 @@ local function tell(value)
   reply[n] = value
 end
 
-local function store(key, state, fence, takeovers, untilMs, firstSent, nonce, origin, result, mode, ttl)
-  local head = struct.pack('>c1I4I4ddB', state, fence, takeovers, untilMs, firstSent, #nonce)
+local function store(key, state, fence, round, takeovers, untilMs, firstSent, nonce, origin, result, mode, ttl)
+  local head = struct.pack('>c1I4I3BddB', state, fence, round, takeovers, untilMs, firstSent, #nonce)
   local value = head .. nonce .. struct.pack('>I2', #origin) .. origin .. result
   if ttl then redis.call('SET', key, value, mode, ttl) else redis.call('SET', key, value, mode) end
 end
@@ -43,25 +42,30 @@ end
 local function load(key)
   local value = redis.call('GET', key)
   if not value then return nil end
-  local state, fence, takeovers, untilMs, firstSent, nonce, origin, rest = struct.unpack('>c1I4I4ddBc0I2c0', value)
-  return state, fence, takeovers, untilMs, firstSent, nonce, origin, string.sub(value, rest)
+  local state, fence, round, takeovers, untilMs, firstSent, nonce, origin, rest =
+    struct.unpack('>c1I4I3BddBc0I2c0', value)
+  return state, fence, round, takeovers, untilMs, firstSent, nonce, origin, string.sub(value, rest)
 end
 
-local function grant(key, fence, takeovers, firstSent, nonce, origin, lease, ttl, sent)
+local function grant(key, fence, round, takeovers, firstSent, nonce, origin, lease, ttl, sent)
   tell(1)
   tell(fence)
   tell(firstSent == 0 and -1 or now - firstSent)
   tell(takeovers)
   if firstSent == 0 and sent then firstSent = now end
-  store(key, 'W', fence, takeovers, now + lease, firstSent, nonce, origin, '', 'PX', math.max(ttl, lease))
+  store(key, 'W', fence, round, takeovers, now + lease, firstSent, nonce, origin, '', 'PX', math.max(ttl, lease))
 end
 
 local function claim(key)
   local nonce, origin = ARGV[at], ARGV[at + 1]
   local lease, ttl, sent = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4] == '1'
-  at = at + 5
-  local state, fence, takeovers, untilMs, firstSent, mark, owner, result = load(key)
-  if not state then return grant(key, 1, 0, 0, nonce, origin, lease, ttl, sent) end
+  local asked = tonumber(ARGV[at + 5])
+  at = at + 6
+  local state, fence, seen, takeovers, untilMs, firstSent, mark, owner, result = load(key)
+  if not state then return grant(key, 1, asked, 0, 0, nonce, origin, lease, ttl, sent) end
+  local round = math.max(seen, asked)
+  -- A person sends it again: nothing of what was is held against it.
+  if state == 'D' and asked > seen then return grant(key, fence + 1, round, 0, 0, nonce, origin, lease, ttl, sent) end
   if state == 'P' or state == 'D' then
     tell(state == 'P' and 2 or 4)
     tell(owner)
@@ -72,32 +76,32 @@ local function claim(key)
       tell(5)
       return tell(untilMs - now)
     end
-    return grant(key, fence + 1, takeovers, firstSent, nonce, origin, lease, ttl, sent)
+    return grant(key, fence + 1, round, takeovers, firstSent, nonce, origin, lease, ttl, sent)
   end
   if mark == nonce then
     -- Granted to this very request before. A first send that the grant itself noted is nobody's send yet.
     if firstSent == untilMs - lease then firstSent = 0 end
-    return grant(key, fence, takeovers, firstSent, nonce, origin, lease, ttl, sent)
+    return grant(key, fence, round, takeovers, firstSent, nonce, origin, lease, ttl, sent)
   end
   if untilMs > now then
     tell(3)
     return tell(untilMs - now)
   end
   if takeovers >= maxTakeovers then
-    store(key, 'D', fence, takeovers, 0, firstSent, nonce, owner, result, 'PX', ttl)
+    store(key, 'D', fence, seen, takeovers, 0, firstSent, nonce, owner, result, 'PX', ttl)
     tell(4)
     tell(owner)
     return tell(result)
   end
-  return grant(key, fence + 1, takeovers + 1, firstSent, nonce, origin, lease, ttl, sent)
+  return grant(key, fence + 1, round, takeovers + 1, firstSent, nonce, origin, lease, ttl, sent)
 end
 
 local function extend(key)
   local mine, lease = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   at = at + 2
-  local state, fence, takeovers, _, firstSent, mark, origin = load(key)
+  local state, fence, round, takeovers, _, firstSent, mark, origin = load(key)
   if state ~= 'W' or fence ~= mine then return tell(0) end
-  store(key, state, fence, takeovers, now + lease, firstSent, mark, origin, '', 'KEEPTTL')
+  store(key, state, fence, round, takeovers, now + lease, firstSent, mark, origin, '', 'KEEPTTL')
   if redis.call('PTTL', key) < lease then redis.call('PEXPIRE', key, lease) end
   tell(1)
 end
@@ -106,19 +110,19 @@ local function finish(key)
   local nonce, mine, ending, result = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local delay, ttl = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
   at = at + 6
-  local state, fence, takeovers, _, firstSent, mark, origin = load(key)
+  local state, fence, round, takeovers, _, firstSent, mark, origin = load(key)
   if state == ending and fence == mine and mark == nonce then return tell(1) end
   if state ~= 'W' or fence ~= mine then return tell(0) end
   if ending == 'F' then
-    store(key, 'F', fence, takeovers, now + delay, firstSent, nonce, origin, '', 'PX', math.max(ttl, delay))
+    store(key, 'F', fence, round, takeovers, now + delay, firstSent, nonce, origin, '', 'PX', math.max(ttl, delay))
   else
-    store(key, ending, fence, takeovers, 0, firstSent, nonce, origin, result, 'PX', ttl)
+    store(key, ending, fence, round, takeovers, 0, firstSent, nonce, origin, result, 'PX', ttl)
   end
   tell(1)
 end
 
 local function view(key)
-  local state, _, _, _, _, _, origin, result = load(key)
+  local state, _, _, _, _, _, _, origin, result = load(key)
   if not state then return tell(0) end
   if state == 'W' then return tell(1) end
   if state == 'F' then return tell(2) end

@@ -41,7 +41,8 @@ describe('stored bytes', () => {
     const claim: fc.Arbitrary<ClaimRecord> = fc.record({
       state: fc.constantFrom('PENDING', 'FAILED', 'PROCESSED', 'DEAD'),
       fence: fc.nat(),
-      takeovers: fc.nat(),
+      round: fc.nat({ max: 0xff_ff_ff }),
+      takeovers: fc.nat({ max: 255 }),
       untilMs: time,
       firstSentMs: time,
       expiresMs: time,

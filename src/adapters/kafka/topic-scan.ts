@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+
+import kafkajs, { type Admin, type Consumer } from 'kafkajs';
+
+import { LarkspurError } from '../../model/errors.ts';
+import type { InRecord } from '../../model/record.ts';
+import type { Timers } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+import type { Bounds } from '../../ports/topic-reader.ts';
+
+import { brief, createClient, type KafkaOptions } from './client.ts';
+import { inRecordOf } from './record.ts';
+
+// Node's loader does not see the names of the driver's error classes.
+const { KafkaJSError } = kafkajs;
+
+const endTries = 20;
+const endRetryMs = 200;
+
+/** What reading a topic beside all groups needs. */
+export interface ScanOptions {
+  readonly client: KafkaOptions;
+  /** Stands before the logical topic name on the broker. */
+  readonly prefix: string;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** What a scan asks and tells. */
+export interface ScanListener {
+  /** Which offsets of a partition are wanted, in [begin, end]; `undefined`: none of it. */
+  wants(bounds: Bounds): { readonly from: number; readonly to: number } | undefined;
+  record(record: InRecord): void;
+  /** All that was wanted has been read. `true`: the scan goes on with what is appended, until it is stopped. */
+  reachedEnd(): boolean;
+}
+
+/** Reads a topic once, in a group of its own that commits nothing and is deleted after. */
+export class TopicScan {
+  readonly #topic: string;
+  readonly #fullName: string;
+  readonly #options: ScanOptions;
+  readonly #listener: ScanListener;
+  readonly #groupId = `larkspur-scan-${randomUUID()}`;
+  readonly #admin: Admin;
+  readonly #consumer: Consumer;
+  /** Partitions that are wanted and whose end is not yet reached, with that end. */
+  readonly #open = new Map<number, number>();
+  #following = false;
+  #stopped = false;
+  #finish = (): void => undefined;
+  readonly #finished = new Promise<void>((resolve) => {
+    this.#finish = resolve;
+  });
+
+  constructor(topic: string, options: ScanOptions, listener: ScanListener) {
+    this.#topic = topic;
+    this.#fullName = options.prefix + topic;
+    this.#options = options;
+    this.#listener = listener;
+    const client = createClient(options.client, options.logger, brief);
+    this.#admin = client.admin();
+    this.#consumer = client.consumer({
+      groupId: this.#groupId,
+      allowAutoTopicCreation: false,
+      maxWaitTimeInMs: 250,
+      retry: { ...brief.retry, restartOnFailure: () => Promise.resolve(false) },
+    });
+  }
+
+  /** Ends when there is nothing more to read, or after {@link stop}. */
+  async run(): Promise<void> {
+    try {
+      await this.#admin.connect();
+      const bounds = await boundsOf(this.#admin, this.#fullName, this.#options.timers);
+      const starts = bounds.map((one) => {
+        const wanted = this.#listener.wants(one);
+        if (wanted !== undefined && wanted.from < wanted.to) this.#open.set(one.partition, wanted.to);
+        return { partition: one.partition, offset: wanted?.from ?? one.end, wanted: wanted !== undefined };
+      });
+      if (this.#open.size === 0) this.#reachedEnd();
+      if (this.#open.size > 0 || this.#following) await this.#read(starts);
+    } finally {
+      await this.#consumer.disconnect().catch(() => undefined);
+      await this.#admin.deleteGroups([this.#groupId]).catch(() => undefined);
+      await this.#admin.disconnect().catch(() => undefined);
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#finish();
+  }
+
+  async #read(starts: readonly { partition: number; offset: number; wanted: boolean }[]): Promise<void> {
+    const crashed = new Promise<never>((_, reject) => {
+      this.#consumer.on('consumer.crash', ({ payload }) => reject(payload.error));
+    });
+    await this.#consumer.connect();
+    await this.#consumer.subscribe({ topics: [this.#fullName], fromBeginning: false });
+    await this.#consumer.run({
+      autoCommit: false,
+      eachBatch: ({ batch }) => {
+        const end = this.#open.get(batch.partition);
+        for (const message of batch.messages) {
+          const offset = Number(message.offset);
+          if (this.#stopped) break;
+          if (this.#following || (end !== undefined && offset < end))
+            this.#listener.record(inRecordOf(this.#topic, batch.partition, offset, message));
+        }
+        // A batch may end in offsets without records, so its own end counts, not that of its last record.
+        if (end !== undefined && Number(batch.lastOffset()) + 1 >= end) this.#leave(batch.partition);
+        return Promise.resolve();
+      },
+    });
+    for (const { partition, offset, wanted } of starts) {
+      this.#consumer.seek({ topic: this.#fullName, partition, offset: String(offset) });
+      if (!wanted) this.#consumer.pause([{ topic: this.#fullName, partitions: [partition] }]);
+    }
+    await Promise.race([this.#finished, crashed]);
+  }
+
+  #leave(partition: number): void {
+    this.#open.delete(partition);
+    if (this.#open.size === 0) this.#reachedEnd();
+  }
+
+  #reachedEnd(): void {
+    this.#following = this.#listener.reachedEnd();
+    if (!this.#following) this.stop();
+  }
+}
+
+/** Begin and end of each partition. Rejects with `topic_missing`. */
+export async function boundsOf(admin: Admin, fullName: string, timers: Timers): Promise<Bounds[]> {
+  if (!(await admin.listTopics()).includes(fullName)) {
+    throw new LarkspurError('topic_missing', `there is no topic ${fullName}`, {
+      cure: 'check the name; `larkspur topics plan` shows what is missing',
+    });
+  }
+  // While a leader moves, or a topic is brand new, the driver passes the refusal on instead of asking again.
+  for (let tries = 1; ; tries++) {
+    try {
+      const offsets = await admin.fetchTopicOffsets(fullName);
+      return offsets.map(({ partition, low, high }) => ({ partition, begin: Number(low), end: Number(high) }));
+    } catch (error) {
+      const passing = error instanceof KafkaJSError && error.retriable;
+      if (!passing || tries === endTries) throw error;
+      await admin.fetchTopicMetadata({ topics: [fullName] });
+      await new Promise<void>((resolve) => void timers.after(endRetryMs, resolve));
+    }
+  }
+}
