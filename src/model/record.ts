@@ -19,9 +19,11 @@ export interface InRecord extends Position {
   readonly headers: RecordHeaders;
 }
 
-/** One record to be written. The sink chooses the partition from the key as Kafka's Java client does (murmur2). */
+/** One record to be written. */
 export interface OutRecord {
   readonly topic: string;
+  /** Absent: the sink chooses it from the key as Kafka's Java client does (murmur2), or in turn where there is none. */
+  readonly partition?: number;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
@@ -39,6 +41,18 @@ export function headerText(headers: RecordHeaders, name: string): string | undef
 /** `cluster/topic/partition/offset/timestamp`: names one record for ever, also after its topic was re-created. */
 export function originOf(cluster: string, record: InRecord): string {
   return `${cluster}/${record.topic}/${record.partition}/${record.offset}/${record.timestampMs}`;
+}
+
+/** What an origin names, `undefined` for text that is none. */
+export function placeOf(
+  origin: string,
+): (Position & { readonly cluster: string; readonly timestampMs: number }) | undefined {
+  const [cluster, topic, ...numbers] = origin.split('/');
+  const [partition, offset, timestampMs] = numbers.map(Number);
+  if (cluster === undefined || topic === undefined || numbers.length !== 3) return undefined;
+  if (partition === undefined || offset === undefined || timestampMs === undefined) return undefined;
+  if (!Number.isSafeInteger(partition) || !Number.isSafeInteger(offset) || Number.isNaN(timestampMs)) return undefined;
+  return { cluster, topic, partition, offset, timestampMs };
 }
 
 /** Bytes a record holds in a buffer: what watermarks count. */

@@ -1,3 +1,5 @@
+import type { delayTiers } from './delay-topics.ts';
+
 const day = 86_400_000;
 const MiB = 1024 * 1024;
 
@@ -30,14 +32,14 @@ const common = {
   timestamp: 'CreateTime',
 } as const;
 
-const delay = (name: string, wait: string): TopicDeclaration => ({
+const delay = (topic: (typeof delayTiers)[number]['topic'], wait: string): TopicDeclaration => ({
   ...common,
-  name: `retry.${name}`,
+  name: topic,
   key: 'key of the call',
   maxMessageBytes: 2 * MiB,
   timestamp: 'LogAppendTime',
   owner: 'worker',
-  why: `Calls that wait ${wait} before their next attempt; equal waits keep the order of the topic the order of dueness.`,
+  why: `Calls that wait ${wait}, or one step of a longer wait; equal waits keep the order of the topic the order of dueness.`,
   schema: 'call',
 });
 
@@ -80,10 +82,10 @@ export const topicDeclarations: readonly TopicDeclaration[] = [
     why: 'Records that ended without an answer: bytes and headers untouched, the reason in headers. Kept long enough for a person to look.',
     schema: 'dead-letter-history',
   },
-  delay('10s', '10 seconds'),
-  delay('1m', '1 minute'),
-  delay('10m', '10 minutes'),
-  delay('1h', '1 hour'),
+  delay('retry.10s', '10 seconds'),
+  delay('retry.1m', '1 minute'),
+  delay('retry.10m', '10 minutes'),
+  delay('retry.1h', '1 hour'),
   {
     ...common,
     name: 'audit',

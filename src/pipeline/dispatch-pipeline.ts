@@ -11,6 +11,7 @@ import { classify } from './stages/classify.ts';
 import { commit } from './stages/commit.ts';
 import { decode } from './stages/decode.ts';
 import { fallback } from './stages/fallback.ts';
+import { hold } from './stages/hold.ts';
 import { retry } from './stages/retry.ts';
 import { schedule } from './stages/schedule.ts';
 import { settle } from './stages/settle.ts';
@@ -20,8 +21,9 @@ import { settle } from './stages/settle.ts';
  * committed. Each stage takes what the one before it makes, so another order does not compile.
  *
  * A call that must wait (quota, breaker, back-off) leaves the stream at `attempt` or `retry`, returns to the front of its
- * lane and comes through again; while it waits it holds its lane and its claim, nothing else. How much is under way is
- * bounded by turns: `schedule` asks the rings for what it has room for, and the rings pause what is not asked for.
+ * lane and comes through again; while it waits it holds its lane and its claim, nothing else. A long wait ends its visit:
+ * `settle` writes it to a delay topic, from which it is read again when its time has come. How much is under way is bounded
+ * by turns: `schedule` asks the rings for what it has room for, and the rings pause what is not asked for.
  *
  * The stream errors only when the process should stop. Unsubscribing aborts what is in flight.
  */
@@ -30,6 +32,7 @@ export const dispatchPipeline =
   (event$: Observable<SourceEvent>): Observable<Settled> => {
     const turn$ = event$.pipe(decode(house), admit(house), schedule(house));
     return turn$.pipe(
+      hold(house),
       claim(house),
       attempt(house),
       classify(house),

@@ -27,6 +27,7 @@ import type { ClassifyContext } from './stages/classify.ts';
 import type { CommitContext } from './stages/commit.ts';
 import type { DecodeContext } from './stages/decode.ts';
 import type { FallbackContext } from './stages/fallback.ts';
+import type { HoldContext } from './stages/hold.ts';
 import type { RetryContext } from './stages/retry.ts';
 import { gate, type ScheduleContext } from './stages/schedule.ts';
 import type { SettleContext } from './stages/settle.ts';
@@ -82,6 +83,7 @@ export interface House
     DecodeContext,
     AdmitContext,
     ScheduleContext,
+    HoldContext,
     ClaimContext,
     AttemptContext,
     ClassifyContext,
@@ -113,6 +115,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     watermarks: options.watermarks,
     totalHighBytes: options.totalHighBytes,
     sizeOf: (item) => item.received.bytes,
+    dueMs: (item) => item.received.held?.dueMs ?? 0,
     pause: (partition) => source.pause(partition),
     resume: (partition) => source.resume(partition),
   });

@@ -38,6 +38,7 @@ export class Instruments {
   readonly #totalSeconds: Histogram;
   readonly #retries: Counter;
   readonly #retrySeconds: Histogram;
+  readonly #held: Counter;
   readonly #superseded: Counter;
   readonly #known: Counter;
   readonly #quotaGrants: Counter;
@@ -74,6 +75,10 @@ export class Instruments {
       ['service', 'attempt_number'],
       seconds,
     );
+    this.#held = metrics.counter('larkspur_held_total', 'Calls that went to a delay topic, by what they wait for', [
+      'upstream',
+      'why',
+    ]);
     this.#superseded = metrics.counter(
       'larkspur_superseded_total',
       'Answers that came after somebody else took the call over',
@@ -123,9 +128,13 @@ export class Instruments {
     this.#quotaRefusals.add({ upstream: name, bucket: label ?? 'other' });
   }
 
-  /** A record's terminal record is durable. */
+  /** A record's terminal record is durable, or its record in a delay topic. */
   settled(item: Decoded, ending: Ending): void {
     const upstream = item.kind === 'call' ? item.destination.name : 'none';
+    if (ending.kind === 'held') {
+      this.#held.add({ upstream, why: ending.why });
+      return;
+    }
     const reason =
       ending.kind === 'dead-letter' ? ending.reason : ending.kind === 'result' ? ending.result.status : 'none';
     this.#ended.add({ upstream, ending: ending.kind, reason });

@@ -12,15 +12,29 @@ import type { AssignedPartition } from '../ports/record-source.ts';
 
 import type { Destination } from './destination.ts';
 import { breakerRoom, slotsRoom } from './rooms.ts';
+import { type Share, sharesOf } from './shares.ts';
+import type { LongWait, Waited, WaitReason } from './waits.ts';
 
 /** A record as it was read, with the name that it keeps for ever. */
 export interface Received {
   readonly partition: AssignedPartition;
   readonly record: InRecord;
+  /** Of the record that first brought the call: one out of a delay topic keeps it. */
   readonly origin: string;
+  /** Monotonic: when the call was first read, by whoever did. */
   readonly readAtMs: number;
   /** What the record holds in a buffer. */
   readonly bytes: number;
+  /** Of a record in a delay topic. */
+  readonly held?: Outside;
+}
+
+/** What is special about a record that comes out of a delay topic. */
+export interface Outside {
+  /** Monotonic: its topic holds every record until then. */
+  readonly dueMs: number;
+  /** Where the call stood first. */
+  readonly first: Pick<InRecord, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
 }
 
 /** How a record ends. */
@@ -36,11 +50,10 @@ export type Ending =
       readonly class?: string;
       readonly faults?: readonly { readonly at: string; readonly message: string }[];
     }
+  /** No end: the call goes on after a wait in a delay topic. */
+  | { readonly kind: 'held'; readonly untilMs: number; readonly why: WaitReason }
   /** Nothing to write: a tombstone. */
   | { readonly kind: 'skipped' };
-
-/** What a call waits for, in words that people and metrics share. */
-export type WaitReason = 'upstream-slots' | 'rate-limit' | 'breaker' | 'retry' | 'claim' | 'token' | 'brake';
 
 /** A claim that this process holds. */
 export interface HeldClaim {
@@ -54,20 +67,13 @@ export interface HeldClaim {
 // The history of a result stays readable and its bytes bounded, however long an outage lasted.
 const mostAttemptsKept = 20;
 
-/** A place that a call needs beside its upstream's: in its quota bucket, or at a resource that takes one call at a time. */
-export interface Share {
-  readonly room: string;
-  readonly limit: number;
-}
-
-function sharesOf({ bucketLimit }: Destination, { limits, serial }: CallPlan): Share[] {
-  const shares: Share[] = [];
-  const [bucket] = limits;
-  // A key without windows only carries cool-downs.
-  if (bucket !== undefined && bucket.windows.length > 0)
-    shares.push({ room: `bucket:${bucket.key}`, limit: bucketLimit });
-  if (serial !== undefined) shares.push({ room: `serial:${serial}`, limit: 1 });
-  return shares;
+/** What a record asks for. */
+export interface Request {
+  readonly call: Call;
+  readonly id: string;
+  readonly destination: Destination;
+  readonly plan: CallPlan;
+  readonly round?: number;
 }
 
 /** A call under way: what was asked, and what happened so far. The same object on every turn. */
@@ -85,6 +91,8 @@ export class Job {
   /** Looked up once: it is asked three times per attempt. `undefined` for `breaker: off`. */
   readonly breaker: Breaker | undefined;
   readonly shares: readonly Share[];
+  /** Calls of one key and partition keep their order; `undefined`: in order with nobody. */
+  readonly orderingKey: string | undefined;
   /** Where its lane waits for a slot, and for its breaker. */
   readonly rooms: { readonly slots: string; readonly breaker: string };
 
@@ -97,6 +105,12 @@ export class Job {
   visitStartedMs = 0;
   holds = 0;
   tokenRetried = false;
+  /** The wait that it brought with it out of a delay topic, until that is over. */
+  longWait: LongWait | undefined;
+  /** Whether its record fits a delay topic, as far as is known. */
+  fitsOutside = true;
+  /** A wait that is long enough to leave the process, found by the gate of the lanes. */
+  leaving: { readonly untilMs: number; readonly why: WaitReason } | undefined;
   /** Between its turn and its return to the lane or its end: then its permits and its claim are in use. */
   underWay = false;
   /** When the first attempt left whose outcome is unknown. */
@@ -107,23 +121,13 @@ export class Job {
   ambiguousAttempts = 0;
   /** How it ended here, where the store did not take that ending: it no longer knew the claim as ours. */
   endedHere: Ending | undefined;
-  lastVerdict: Verdict | undefined;
+  lastVerdict: Pick<Verdict, 'status' | 'errorType'> | undefined;
   firstAttemptMs: number | undefined;
   inFlightMs = 0;
   limitedMs = 0;
   #waiting: { readonly what: WaitReason; readonly sinceMs: number } | undefined;
 
-  constructor(
-    received: Received,
-    request: {
-      readonly call: Call;
-      readonly id: string;
-      readonly destination: Destination;
-      readonly plan: CallPlan;
-      readonly round?: number;
-    },
-    deadlineMs: number,
-  ) {
+  constructor(received: Received, request: Request, deadlineMs: number) {
     this.received = received;
     this.call = request.call;
     this.id = request.id;
@@ -133,6 +137,7 @@ export class Job {
     this.deadlineMs = deadlineMs;
     this.breaker = request.destination.breakers?.get(request.plan.breakerKey);
     this.shares = sharesOf(request.destination, request.plan);
+    this.orderingKey = request.call.orderingKey ?? received.record.key?.toString('latin1');
     this.rooms = {
       slots: slotsRoom(request.destination.name),
       breaker: breakerRoom(request.destination.name, request.plan.breakerKey),
@@ -142,6 +147,11 @@ export class Job {
   /** What the call waits for at present. */
   get waitingFor(): WaitReason | undefined {
     return this.#waiting?.what;
+  }
+
+  /** When that wait began, monotonic; `nowMs` where there is none. */
+  waitsSinceMs(nowMs: number): number {
+    return this.#waiting?.sinceMs ?? nowMs;
   }
 
   /** Notes the start of a wait; a wait for the same thing goes on. */
@@ -187,12 +197,6 @@ export class Job {
     if (waiting.what === 'rate-limit') this.limitedMs += ms;
     return { what: waiting.what, ms };
   }
-}
-
-/** A wait that is over. */
-export interface Waited {
-  readonly what: WaitReason;
-  readonly ms: number;
 }
 
 /** A record that has its ending already: poison, or a tombstone. */

@@ -1,10 +1,13 @@
 import { deadLetterHeaders, firstOrigin, roundOf, type DeadLetterHistory } from '../model/dead-letter.ts';
+import { tierFor } from '../model/delay-topics.ts';
 import { carriedHeaders } from '../model/headers.ts';
+import { heldHeader, heldText } from '../model/held.ts';
 import type { InRecord, OutRecord } from '../model/record.ts';
 import type { Result } from '../model/result.ts';
 import { isoTime } from '../model/time.ts';
 import type { Clock } from '../ports/clock.ts';
 
+import { heldStateFor } from './held-job.ts';
 import type { Decoded, Ending, Job } from './job.ts';
 
 // Header bytes stay bounded however often a record is redriven: the newest attempts tell most.
@@ -17,12 +20,14 @@ export interface Terminal {
   readonly json: string;
 }
 
-/** Builds what is written for an ending; `undefined` for one that needs nothing written. */
+/** Builds what is written for an ending, or for a wait outside; `undefined` for one that needs nothing written. */
 export function terminalOf(item: Decoded, ending: Ending, clock: Clock): Terminal | undefined {
   const { record, origin } = item.received;
   switch (ending.kind) {
     case 'skipped':
       return undefined;
+    case 'held':
+      return item.kind === 'call' ? heldRecord(item, ending, clock) : undefined;
     case 'result':
       return resultRecord(record, JSON.stringify(ending.result));
     case 'stored-result':
@@ -43,6 +48,24 @@ export function terminalOf(item: Decoded, ending: Ending, clock: Clock): Termina
       return deadLetterRecord(record, origin, history, ending.class, job?.attemptsMade ?? 0);
     }
   }
+}
+
+/** The record of a call that waits: its own, untouched, and a header with what it has behind it. */
+function heldRecord(job: Job, { untilMs, why }: Extract<Ending, { kind: 'held' }>, clock: Clock): Terminal {
+  const { record, partition } = job.received;
+  const headers = record.headers.filter(([name]) => name !== heldHeader);
+  const state = Buffer.from(heldText(heldStateFor(job, untilMs, why, clock)));
+  return {
+    record: {
+      topic: tierFor(untilMs - clock.now()).topic,
+      // Where its key's other records are read, however its producer chose that.
+      partition: partition.partition,
+      key: record.key,
+      value: record.value,
+      headers: [...headers, [heldHeader, state]],
+    },
+    json: '',
+  };
 }
 
 /** For who must find out: when to look, how often it may have happened, whether a repeat would be recognised. */
@@ -82,7 +105,7 @@ export function deadLetterRecord(
   outcomeClass: string | undefined,
   attempts = history.attempts.length,
 ): Terminal {
-  const own = new Set<string>(Object.values(deadLetterHeaders));
+  const own = new Set<string>([...Object.values(deadLetterHeaders), heldHeader]);
   const json = JSON.stringify(history);
   const header = (name: string, text: string): readonly [string, Buffer] => [name, Buffer.from(text)];
   const round = roundOf(input);

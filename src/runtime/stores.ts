@@ -13,6 +13,7 @@ import { ClaimsThroughOutage } from '../adapters/redis/claims-through-outage.ts'
 import { RedisConnection } from '../adapters/redis/client.ts';
 import { RedisQuotaLog } from '../adapters/redis/quota-log.ts';
 import type { Config } from '../config/config.ts';
+import { delayTopics } from '../model/delay-topics.ts';
 import { LarkspurError } from '../model/errors.ts';
 import type { InRecord } from '../model/record.ts';
 import { topicDeclarations } from '../model/topics.ts';
@@ -44,7 +45,7 @@ export interface Stores {
   readonly quota: QuotaLog;
   /** Claims on events that come in: which of them are known. */
   readonly eventClaims: ClaimStore;
-  /** A member of the workers' group, reading `calls`. */
+  /** A member of the workers' group, reading `calls` and the delay topics. */
   source(): RecordSource;
   /** A member of the routes' group, reading `events`. */
   eventSource(): RecordSource;
@@ -67,7 +68,7 @@ export function openStores(config: Config, parts: WorldParts): Stores {
   return config.kafka === undefined ? embeddedStores(config, parts) : kafkaStores(config, config.kafka, parts);
 }
 
-const inputTopics = ['calls'];
+const inputTopics = ['calls', ...delayTopics];
 const eventTopics = ['events'];
 
 function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Stores {

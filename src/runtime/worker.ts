@@ -38,7 +38,7 @@ export class Worker {
     return this.#phase;
   }
 
-  /** Records settled since the start. */
+  /** Records ended since the start. */
   get settled(): number {
     return this.#settled;
   }
@@ -49,8 +49,8 @@ export class Worker {
     this.#phase = 'running';
     this.#running.push(
       dispatchPipeline(this.#house)(this.#house.source.event$).subscribe({
-        next: () => {
-          this.#settled++;
+        next: ({ ending }) => {
+          if (ending !== 'held') this.#settled++;
         },
         error: (error: unknown) => this.#fail(error),
         complete: () => undefined,

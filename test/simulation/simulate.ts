@@ -2,6 +2,7 @@ import type { Mutant } from './mutants/mutant.ts';
 import type { Plan } from './plan.ts';
 import type { Violation } from './world/audit.ts';
 import type { Replica } from './world/replica.ts';
+import { inputTopics } from './world/topics.ts';
 import { Weather } from './world/weather.ts';
 import { World } from './world/world.ts';
 
@@ -71,7 +72,7 @@ function checkBounds({ house, process }: Replica, { audit, plan: { sizes } }: Wo
   const fail = (what: string): void => audit.fail('G6', `${process.name}: ${what}`);
   if (lanes.size + lanes.inTurn > sizes.laneItems) fail(`${lanes.size + lanes.inTurn} records in lanes`);
   if (lanes.inTurn > sizes.maxInTurn) fail(`${lanes.inTurn} turns are out`);
-  if (rings.size > sizes.ringCapacity * sizes.partitions) fail(`${rings.size} records in rings`);
+  if (rings.size > sizes.ringCapacity * sizes.partitions * inputTopics.length) fail(`${rings.size} records in rings`);
   if (keeper.size > sizes.laneItems + sizes.maxInTurn) fail(`${keeper.size} claims are kept`);
 }
 

@@ -1,4 +1,4 @@
-import { Observable } from 'rxjs';
+import { Observable, tap } from 'rxjs';
 
 import type { OutRecord } from '../../src/model/record.ts';
 import type { Ack, RecordSink } from '../../src/ports/record-sink.ts';
@@ -6,11 +6,14 @@ import type { Ack, RecordSink } from '../../src/ports/record-sink.ts';
 /** A sink whose store goes away and comes back: while it is held, writes wait, as the port promises. */
 export class HeldSink implements RecordSink {
   readonly #inner: RecordSink;
+  readonly #written: () => void;
   #held = false;
   #waiting: (() => void)[] = [];
 
-  constructor(inner: RecordSink) {
+  /** @param written told of each write when it is durable */
+  constructor(inner: RecordSink, written: () => void = () => undefined) {
     this.#inner = inner;
+    this.#written = written;
   }
 
   /** Writes that wait. */
@@ -30,7 +33,7 @@ export class HeldSink implements RecordSink {
   }
 
   append(record: OutRecord): Observable<Ack> {
-    return this.#later(this.#inner.append(record));
+    return this.#later(this.#inner.append(record).pipe(tap(() => this.#written())));
   }
 
   flush(): Observable<void> {

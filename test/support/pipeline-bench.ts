@@ -4,6 +4,7 @@ import { type Embedded, openEmbedded } from '../../src/adapters/embedded/embedde
 import { MemoryQuotaLog } from '../../src/adapters/embedded/quota-log.ts';
 import type { Call } from '../../src/model/call.ts';
 import type { DeadLetterHistory } from '../../src/model/dead-letter.ts';
+import { delayTopics } from '../../src/model/delay-topics.ts';
 import { headerText, type InRecord, type RecordHeaders } from '../../src/model/record.ts';
 import type { Result } from '../../src/model/result.ts';
 import { leaseDefaults } from '../../src/pipeline/claim-keeper.ts';
@@ -23,6 +24,8 @@ import { ScriptedUpstream } from './scripted-upstream.ts';
 import { SharedGroup } from './shared-group.ts';
 import { noMetrics } from './silent.ts';
 import { seededRandom, VirtualTime } from './virtual-time.ts';
+
+const inputTopics = ['calls', ...delayTopics];
 
 /** What a bench is made of. */
 export interface BenchOptions {
@@ -88,12 +91,13 @@ export class PipelineBench {
       nextTurn: (task) => void this.time.after(0, task),
       topics: [
         { name: 'calls', partitions },
+        ...delayTopics.map((name) => ({ name, partitions })),
         { name: 'results', partitions: 1, ...(resultBytes === undefined ? {} : { maxMessageBytes: resultBytes }) },
         { name: 'dead-letters', partitions: 1 },
       ],
     });
-    this.sink = new HeldSink(this.store.sink);
-    this.group = new SharedGroup(this.store, this.time);
+    this.sink = new HeldSink(this.store.sink, () => this.group.poke());
+    this.group = new SharedGroup(this.store, this.time, inputTopics);
     const upstreams = Object.entries(this.#settings());
     this.upstreams = new Map(upstreams.map(([name, { script }]) => [name, new ScriptedUpstream(this.time, script)]));
   }
@@ -106,7 +110,7 @@ export class PipelineBench {
   }
 
   /** A house of the real parts. @param source default: the embedded one, which owns every partition */
-  createHouse(source: RecordSource = this.store.source('workers', ['calls'])): House {
+  createHouse(source: RecordSource = this.store.source('workers', inputTopics)): House {
     const { time } = this;
     const quota = this.#options.quota?.(time) ?? this.#quota;
     const slots = new Slots(this.#options.processSlots ?? 256);
@@ -188,7 +192,11 @@ export class PipelineBench {
   /** All records of a topic, partition by partition. */
   records(topic: string): InRecord[] {
     const records: InRecord[] = [];
-    for (let partition = 0; partition < (topic === 'calls' ? (this.#options.partitions ?? 1) : 1); partition++) {
+    for (
+      let partition = 0;
+      partition < (inputTopics.includes(topic) ? (this.#options.partitions ?? 1) : 1);
+      partition++
+    ) {
       for (let offset = 0; ; offset++) {
         const record = this.store.read(topic, partition, offset);
         if (record === undefined) break;
@@ -213,9 +221,9 @@ export class PipelineBench {
     }));
   }
 
-  /** Records of `calls` that the embedded group has not committed yet. */
+  /** Records of `calls` and the delay topics that the embedded group has not committed yet. */
   get lag(): number {
-    return this.store.lag('workers', ['calls']).reduce((sum, { lag }) => sum + lag, 0);
+    return this.store.lag('workers', inputTopics).reduce((sum, { lag }) => sum + lag, 0);
   }
 
   #settings(): Readonly<Record<string, BenchUpstream>> {

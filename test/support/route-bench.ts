@@ -50,7 +50,7 @@ export class RouteBench {
     ],
   });
   readonly sink = new HeldSink(this.store.sink);
-  readonly group = new SharedGroup(this.store, this.time, 'events');
+  readonly group = new SharedGroup(this.store, this.time, ['events']);
   readonly #stop$ = new Subject<void>();
   readonly outcomes: (readonly RouteOutcome[])[] = [];
   ended = false;

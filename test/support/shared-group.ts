@@ -11,19 +11,31 @@ interface Reading {
   paused: boolean;
 }
 
-/** A consumer group over an embedded topic whose partitions a test moves between members by hand. */
+type Committed = Map<number, { readonly offset: number; readonly metadata: string }>;
+
+/** A consumer group over embedded topics whose partitions a test moves between members by hand, those of all topics together. */
 export class SharedGroup {
-  readonly committed = new Map<number, { readonly offset: number; readonly metadata: string }>();
+  readonly #committed: ReadonlyMap<string, Committed>;
   readonly members: Member[] = [];
-  readonly topic: string;
+  readonly topics: readonly string[];
   readonly #embedded: Embedded;
   readonly #time: VirtualTime;
   #epoch = 0;
 
-  constructor(embedded: Embedded, time: VirtualTime, topic = 'calls') {
+  constructor(embedded: Embedded, time: VirtualTime, topics: readonly string[] = ['calls']) {
     this.#embedded = embedded;
     this.#time = time;
-    this.topic = topic;
+    this.topics = topics;
+    this.#committed = new Map(topics.map((topic) => [topic, new Map()]));
+  }
+
+  /** What is committed of the first topic. */
+  get committed(): Committed {
+    return this.committedOf(this.topics[0] ?? '');
+  }
+
+  committedOf(topic: string): Committed {
+    return this.#committed.get(topic) ?? new Map<number, never>();
   }
 
   /** A new member; it owns nothing until {@link give}. */
@@ -36,7 +48,8 @@ export class SharedGroup {
   /** Takes a partition from whoever has it and gives it to a member (or to nobody). */
   give(partition: number, to: Member | undefined): void {
     for (const member of this.members) member.lose(partition);
-    to?.take({ topic: this.topic, partition, epoch: ++this.#epoch }, this.committed.get(partition));
+    const epoch = ++this.#epoch;
+    for (const topic of this.topics) to?.take({ topic, partition, epoch }, this.committedOf(topic).get(partition));
   }
 
   /** Something was written: members look for it. */
@@ -44,8 +57,8 @@ export class SharedGroup {
     for (const member of this.members) member.look();
   }
 
-  read(partition: number, offset: number) {
-    return this.#embedded.read(this.topic, partition, offset);
+  read({ topic, partition }: AssignedPartition, offset: number) {
+    return this.#embedded.read(topic, partition, offset);
   }
 
   clusterId(): string {
@@ -60,7 +73,7 @@ export class Member implements RecordSource {
   readonly staleCommits: Commit[] = [];
   readonly #group: SharedGroup;
   readonly #time: VirtualTime;
-  readonly #readings = new Map<number, Reading>();
+  readonly #readings = new Map<string, Reading>();
   #subscriber: Subscriber<SourceEvent> | undefined;
 
   constructor(group: SharedGroup, time: VirtualTime) {
@@ -81,17 +94,18 @@ export class Member implements RecordSource {
 
   take(assigned: AssignedPartition, committed: { readonly offset: number; readonly metadata: string } | undefined) {
     const next = committed?.offset ?? 0;
-    this.#readings.set(assigned.partition, { assigned, next, paused: false });
+    this.#readings.set(placeOf(assigned), { assigned, next, paused: false });
     const metadata = committed?.metadata ?? null;
     this.#subscriber?.next({ kind: 'assigned', partition: assigned, fromOffset: next, metadata });
     this.look();
   }
 
   lose(partition: number): void {
-    const reading = this.#readings.get(partition);
-    if (reading === undefined) return;
-    this.#readings.delete(partition);
-    this.#subscriber?.next({ kind: 'lost', partition: reading.assigned });
+    for (const [place, { assigned }] of this.#readings) {
+      if (assigned.partition !== partition) continue;
+      this.#readings.delete(place);
+      this.#subscriber?.next({ kind: 'lost', partition: assigned });
+    }
   }
 
   /** Ends the member's stream with an error, as a source does for what a person must mend. */
@@ -115,14 +129,14 @@ export class Member implements RecordSource {
     for (const commit of commits) {
       const { partition, offset, metadata } = commit;
       if (this.#current(partition) === undefined) this.staleCommits.push(commit);
-      else this.#group.committed.set(partition.partition, { offset, metadata });
+      else this.#group.committedOf(partition.topic).set(partition.partition, { offset, metadata });
     }
     return of(undefined);
   }
 
-  /** Offset of the next record that it reads of a partition. */
+  /** Offset of the next record that it reads of a partition of the first topic. */
   position(partition: number): number | undefined {
-    return this.#readings.get(partition)?.next;
+    return this.#readings.get(`${this.#group.topics[0] ?? ''}/${partition}`)?.next;
   }
 
   ready(): boolean {
@@ -139,7 +153,7 @@ export class Member implements RecordSource {
   #deliver(reading: Reading): void {
     const { assigned } = reading;
     while (!reading.paused && this.#current(assigned) !== undefined) {
-      const record = this.#group.read(assigned.partition, reading.next);
+      const record = this.#group.read(assigned, reading.next);
       if (record === undefined) return;
       reading.next++;
       this.#subscriber?.next({ kind: 'record', partition: assigned, record });
@@ -147,7 +161,11 @@ export class Member implements RecordSource {
   }
 
   #current(partition: AssignedPartition): Reading | undefined {
-    const reading = this.#readings.get(partition.partition);
+    const reading = this.#readings.get(placeOf(partition));
     return reading?.assigned === partition ? reading : undefined;
   }
+}
+
+function placeOf({ topic, partition }: AssignedPartition): string {
+  return `${topic}/${partition}`;
 }

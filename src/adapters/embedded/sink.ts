@@ -36,10 +36,9 @@ export class EmbeddedSink implements RecordSink {
         answer({ kind: 'too-large', limitBytes: topic.maxMessageBytes });
         return;
       }
-      const partition =
-        record.key === null
-          ? this.#spread++ % topic.partitions.length
-          : partitionFor(record.key, topic.partitions.length);
+      const count = topic.partitions.length;
+      const wanted = record.partition ?? (record.key === null ? this.#spread++ : partitionFor(record.key, count));
+      const partition = wanted % count;
       topic.partitions[partition]?.append(record, this.#clock.wall(), (offset) =>
         answer({ kind: 'written', partition, offset }),
       );

@@ -132,7 +132,9 @@ class LaneSink implements KafkaSink {
   #place(destination: Destination, partitions: number, { record, acknowledge }: Waiting): void {
     const { topic, lanes } = destination;
     const { key, value, headers } = record;
-    const partition = key === null ? destination.spread++ % partitions : partitionFor(key, partitions);
+    const wanted = record.partition ?? (key === null ? destination.spread++ : partitionFor(key, partitions));
+    // A topic that was given fewer partitions than its twin loses the order, never a record.
+    const partition = wanted % partitions;
     let lane = lanes.get(partition);
     if (lane === undefined) {
       lane = this.#openLane(topic, partition);

@@ -1,6 +1,7 @@
 import { Observable, type OperatorFunction } from 'rxjs';
 
 import type { Clock, Timers } from '../../ports/clock.ts';
+import { Alarm } from '../alarm.ts';
 import type { Demand } from '../demand.ts';
 import { subscribeWithin } from '../interop/subscribe-within.ts';
 
@@ -39,7 +40,6 @@ export function inLanes<T>(options: InLanesOptions<T>): OperatorFunction<T, Turn
       let sourceIsDone = false;
       let draining = false;
       let changed = false;
-      let alarm: { readonly atMs: number; readonly cancel: () => void } | undefined;
 
       const askForMore = (): void => {
         const free = lanes.room - owed;
@@ -60,18 +60,6 @@ export function inLanes<T>(options: InLanesOptions<T>): OperatorFunction<T, Turn
         }
       };
 
-      const setAlarm = (): void => {
-        // With all turns out nothing can start; the end of one comes back here.
-        const atMs = lanes.inTurn < maxInTurn ? lanes.nextWakeMs() : undefined;
-        if (atMs === undefined || (alarm !== undefined && alarm.atMs <= atMs)) return;
-        alarm?.cancel();
-        const cancel = timers.after(Math.max(0, atMs - clock.now()), () => {
-          alarm = undefined;
-          drain();
-        });
-        alarm = { atMs, cancel };
-      };
-
       const drain = (): void => {
         changed = true;
         if (draining) return;
@@ -84,10 +72,12 @@ export function inLanes<T>(options: InLanesOptions<T>): OperatorFunction<T, Turn
         draining = false;
         if (subscriber.closed) return;
         if (sourceIsDone && lanes.size === 0 && lanes.inTurn === 0) subscriber.complete();
-        else setAlarm();
+        // With all turns out nothing can start; the end of one comes back here.
+        else if (lanes.inTurn < maxInTurn) alarm.by(lanes.nextWakeMs());
       };
+      const alarm = new Alarm(clock, timers, drain);
 
-      subscriber.add(() => alarm?.cancel());
+      subscriber.add(() => alarm.cancel());
       subscriber.add(lanes.attach(drain));
       subscribeWithin(subscriber, source$, {
         next: (item) => {

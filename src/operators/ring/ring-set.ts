@@ -2,7 +2,7 @@ import { LarkspurError } from '../../model/errors.ts';
 import { Listeners } from '../listeners.ts';
 
 import { Ring } from './ring.ts';
-import { type Linked, Rotation } from './rotation.ts';
+import { type Served, Serving } from './serving.ts';
 import { type WatermarkOptions, Watermarks } from './watermarks.ts';
 
 /** What a {@link RingSet} needs: the marks have defaults, the three functions have none. */
@@ -16,6 +16,8 @@ export interface RingSetOptions<P, T> {
   readonly totalLowBytes?: number;
   /** Bytes of an item, >= 0; must be the same whenever it is asked for the same item. */
   sizeOf(item: T): number;
+  /** Monotonic time before which an item, and what stands behind it, is not served. Default: none waits. */
+  dueMs?(item: T): number;
   /** Takes effect synchronously; records that were already on their way may still be pushed. */
   pause(partition: P): void;
   /** May push synchronously. */
@@ -32,7 +34,7 @@ export interface RingStats<P> {
   readonly reasons: readonly string[];
 }
 
-interface Slot<P, T> extends Linked<Slot<P, T>> {
+interface Slot<P, T> extends Served<Slot<P, T>> {
   readonly partition: P;
   readonly ring: Ring<T>;
   readonly marks: Watermarks;
@@ -40,6 +42,11 @@ interface Slot<P, T> extends Linked<Slot<P, T>> {
   overTotal: boolean;
   paused: boolean;
 }
+
+/** Of a partition whose head is not due, so much is read ahead: enough to go on at once, little to keep for an hour. */
+const asleepItems = 64;
+const asleepBytes = 64 * 1024;
+const notDue = 'not-due';
 
 /**
  * One ring per partition, served round robin, with back-pressure towards the source of each.
@@ -53,8 +60,8 @@ export class RingSet<P, T> {
   readonly #totalHighBytes: number;
   readonly #totalLowBytes: number;
   readonly #slots = new Map<P, Slot<P, T>>();
-  readonly #filled = new Rotation<Slot<P, T>>();
-  readonly #dropped = new Listeners();
+  readonly #serving: Serving<Slot<P, T>>;
+  readonly #changed = new Listeners();
   #size = 0;
   #bytes = 0;
   #anyOverTotal = false;
@@ -62,6 +69,10 @@ export class RingSet<P, T> {
   /** @throws RangeError naming the field that is out of range */
   constructor(options: RingSetOptions<P, T>) {
     this.#options = options;
+    this.#serving = new Serving(({ ring }) => {
+      const head = ring.peek();
+      return head === undefined ? undefined : (options.dueMs?.(head) ?? 0);
+    });
     this.#capacity = options.capacity ?? 1024;
     this.#totalHighBytes = options.totalHighBytes ?? 32 * 1024 * 1024;
     this.#totalLowBytes = options.totalLowBytes ?? this.#totalHighBytes / 4;
@@ -98,6 +109,8 @@ export class RingSet<P, T> {
       holds: new Set(),
       overTotal: false,
       paused: false,
+      withheld: false,
+      alarm: undefined,
       next: undefined,
       previous: undefined,
     });
@@ -110,11 +123,11 @@ export class RingSet<P, T> {
     const left: T[] = [];
     slot.ring.takeInto(left, Infinity);
     this.#slots.delete(partition);
-    this.#filled.remove(slot);
+    this.#serving.remove(slot);
     this.#size -= left.length;
     this.#bytes -= slot.marks.bytes;
     this.#endOverTotal();
-    this.#dropped.notify();
+    this.#changed.notify();
     return left;
   }
 
@@ -131,22 +144,53 @@ export class RingSet<P, T> {
     slot.marks.add(bytes);
     this.#size += 1;
     this.#bytes += bytes;
-    if (slot.ring.size === 1) this.#filled.add(slot);
+    if (slot.ring.size === 1) this.#serving.place(slot);
+    if (slot.alarm !== undefined) readLittleAhead(slot);
     if (this.#bytes >= this.#totalHighBytes) this.#pauseLargest();
     this.#apply(slot);
   }
 
-  /** The oldest item of the partition whose turn it is; `undefined` when all rings are empty. */
+  /** Whether {@link shift} has an item: partitions whose time has come are served from here on. */
+  ready(nowMs: number): boolean {
+    for (let slot = this.#serving.wake(nowMs); slot !== undefined; slot = this.#serving.wake(nowMs)) {
+      slot.holds.delete(notDue);
+      this.#apply(slot);
+    }
+    return this.#serving.first !== undefined;
+  }
+
+  /** When the next sleeping partition is due; `undefined` when none sleeps. */
+  nextDueMs(): number | undefined {
+    return this.#serving.nextDueMs;
+  }
+
+  /** Keeps what a partition has, and goes on reading, until {@link serve}. */
+  withhold(partition: P): void {
+    const slot = this.#slots.get(partition);
+    if (slot === undefined) return;
+    slot.withheld = true;
+    this.#serving.remove(slot);
+  }
+
+  /** Ends {@link withhold}. */
+  serve(partition: P): void {
+    const slot = this.#slots.get(partition);
+    if (slot?.withheld !== true) return;
+    slot.withheld = false;
+    this.#serving.place(slot);
+    this.#changed.notify();
+  }
+
+  /** The oldest item of the partition whose turn it is; `undefined` when none is {@link ready}. */
   shift(): T | undefined {
-    const slot = this.#filled.first;
+    const slot = this.#serving.first;
     const item = slot?.ring.shift();
     if (slot === undefined || item === undefined) return undefined;
     const bytes = this.#options.sizeOf(item);
     slot.marks.remove(bytes);
     this.#size -= 1;
     this.#bytes -= bytes;
-    if (slot.ring.size === 0) this.#filled.remove(slot);
-    else this.#filled.advance();
+    this.#serving.served(slot);
     this.#endOverTotal();
     this.#apply(slot);
     return item;
@@ -166,9 +210,9 @@ export class RingSet<P, T> {
     if (slot?.holds.delete(reason) === true) this.#apply(slot);
   }
 
-  /** Calls `listener` after each `drop`. Returns a function that detaches it. */
+  /** Calls `listener` after each `drop` and `serve`. Returns a function that detaches it. */
   attach(listener: () => void): () => void {
-    return this.#dropped.attach(listener);
+    return this.#changed.attach(listener);
   }
 
   *stats(): IterableIterator<RingStats<P>> {
@@ -205,4 +249,8 @@ export class RingSet<P, T> {
     for (const slot of ended) slot.overTotal = false;
     for (const slot of ended) this.#apply(slot);
   }
+}
+
+function readLittleAhead<P, T>({ ring, marks, holds }: Slot<P, T>): void {
+  if (ring.size >= asleepItems || marks.bytes >= asleepBytes) holds.add(notDue);
 }

@@ -93,6 +93,8 @@ export function routeEvents(context: RouteEventsContext): OperatorFunction<Sourc
           rings,
           partitions,
           demand,
+          clock,
+          timers,
           instruments: { known: () => undefined },
           lost: (partition) => lanes.drop(partition),
         }),

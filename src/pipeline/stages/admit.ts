@@ -3,6 +3,7 @@ import { filter, map, type OperatorFunction, pipe } from 'rxjs';
 import type { Demand } from '../../operators/demand.ts';
 import { ringBuffer } from '../../operators/ring/ring-buffer.ts';
 import type { RingSet } from '../../operators/ring/ring-set.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
 import type { AssignedPartition } from '../../ports/record-source.ts';
 import type { Instruments } from '../instruments.ts';
 import type { Decoded, Received } from '../job.ts';
@@ -20,6 +21,8 @@ export interface AdmitContext<T extends Admissible = Decoded> {
   readonly rings: RingSet<AssignedPartition, T>;
   readonly partitions: Partitions;
   readonly instruments: Pick<Instruments, 'known'>;
+  readonly clock: Clock;
+  readonly timers: Timers;
   /** Asked for by the lanes: nothing leaves a ring that they have no room for. */
   readonly demand: Demand;
   /** Told when a partition is lost, so that later stages forget its records. */
@@ -28,10 +31,11 @@ export interface AdmitContext<T extends Admissible = Decoded> {
 
 /**
  * Backpressure: a ring per partition takes what comes and hands on what the lanes ask for. A partition whose ring passes
- * its high mark is paused, alone, and resumed at the low mark; nothing is refused or dropped.
+ * its high mark is paused, alone, and resumed at the low mark; nothing is refused or dropped. A record in a delay topic
+ * stays there, and everything behind it, until its topic's time is over.
  */
 export function admit<T extends Admissible>(context: AdmitContext<T>): OperatorFunction<Arrival<T>, T> {
-  const { rings, partitions, instruments, demand, lost } = context;
+  const { rings, partitions, instruments, demand, lost, clock, timers } = context;
   const register = (arrival: Arrival<T>): T | undefined => {
     switch (arrival.kind) {
       case 'assigned':
@@ -50,6 +54,6 @@ export function admit<T extends Admissible>(context: AdmitContext<T>): OperatorF
   return pipe(
     map(register),
     filter((item) => item !== undefined),
-    ringBuffer({ rings, partitionOf: (item) => item.received.partition, demand }),
+    ringBuffer({ rings, partitionOf: (item) => item.received.partition, demand, waking: { clock, timers } }),
   );
 }

@@ -5,17 +5,16 @@ import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { Taken } from '../../operators/limit/taken.ts';
 import { attemptTimeoutMs } from '../../operators/timeout/deadline.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Token } from '../../ports/token-source.ts';
-import { backToLane, type BackToLane } from '../back-to-lane.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
 import { keyHolds, mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
-import type { Attempted, Claimed, Ended, Ending, Job, Scheduled, WaitReason } from '../job.ts';
+import type { Attempted, Claimed, Ended, Ending, Job, Scheduled } from '../job.ts';
+import { waitUntil, type Waiting } from '../waiting.ts';
+import type { WaitReason } from '../waits.ts';
 
 /** What attempt needs. */
-export interface AttemptContext extends BackToLane {
-  readonly clock: Clock;
+export interface AttemptContext extends Waiting {
   /** An attempt with less than this before the deadline is not made. */
   readonly minWorkMs: number;
 }
@@ -171,12 +170,12 @@ function refusedToken(work: Claimed, message: string, context: AttemptContext): 
   );
 }
 
-/** Back to the lane; a call whose deadline comes before what it waits for ends now. */
+/** Back to the lane, or outside; a call whose deadline comes before what it waits for ends now. */
 function waits(work: Claimed, what: WaitReason, untilMs: number, context: AttemptContext): Step {
   const { job, turn } = work;
   job.waits(what, context.clock.now());
   if (untilMs + context.minWorkMs > job.deadlineMs) return ended(work, tooLate(job));
-  return backToLane(job, turn, untilMs, context);
+  return waitUntil(job, turn, untilMs, what, context);
 }
 
 function ended({ job, turn }: { readonly job: Job; readonly turn: Scheduled }, ending: Ending): Ended {

@@ -4,18 +4,13 @@ import type { Result } from '../../model/result.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { ClaimReply, ClaimStore } from '../../ports/claim-store.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { ClaimKeeper } from '../claim-keeper.ts';
 import { mayHaveActed, mayRepeat, unknownOutcome } from '../endings.ts';
 import type { Claimed, Ended, Ending, Job, Scheduled } from '../job.ts';
-import type { Turns } from '../turns.ts';
+import { waitUntil, type Waiting, type Waits } from '../waiting.ts';
 
 /** What claim needs. */
-export interface ClaimContext {
+export interface ClaimContext extends Waiting {
   readonly claims: ClaimStore;
-  readonly keeper: ClaimKeeper;
-  readonly clock: Clock;
-  readonly turns: Turns;
 }
 
 // The store gave the call up: nobody lived long enough to remember an ending.
@@ -34,8 +29,9 @@ const longestLookMs = 1_000;
  * Nothing twice: asks for the right to act on the call. A call that was done before ends with the first result; one that
  * somebody else is at returns to its lane and is asked for again.
  */
-export function claim(context: ClaimContext): OperatorFunction<Scheduled, Claimed | Ended> {
-  return eachOf((turn: Scheduled) => {
+export function claim(context: ClaimContext): OperatorFunction<Scheduled | Ended, Claimed | Ended> {
+  return eachOf((turn: Scheduled | Ended) => {
+    if ('ending' in turn) return turn;
     const { item } = turn;
     if (item.kind === 'unworkable') return { kind: 'ended', item, turn, ending: item.ending } as const;
     if (item.claim !== undefined && !item.claim.lost) return { kind: 'claimed', job: item, turn } as const;
@@ -65,10 +61,10 @@ function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Cl
  * For how long a call is safe without a claim: always, if it may be repeated anyway; else while its record is younger than
  * the window of its key, because whoever sent it before did so after that. Of one that was sent again nobody knows when.
  */
-function withoutStoreMs({ plan: { repeat }, received: { record }, round }: Job, wallMs: number): number {
+function withoutStoreMs({ plan: { repeat }, received: { record, held }, round }: Job, wallMs: number): number {
   if (repeat.kind !== 'keyed') return repeat.kind === 'always' ? Infinity : 0;
   if (repeat.perToken === true || round > 0) return 0;
-  return Math.max(0, repeat.windowMs - Math.max(0, wallMs - record.timestampMs));
+  return Math.max(0, repeat.windowMs - Math.max(0, wallMs - (held?.first ?? record).timestampMs));
 }
 
 /** What a reply means; `undefined` when the call returned to its lane. */
@@ -77,8 +73,9 @@ function afterReply(
   turn: Scheduled,
   reply: ClaimReply,
   leaseUntilMs: number,
-  { keeper, clock, turns }: ClaimContext,
-): Claimed | Ended | undefined {
+  context: ClaimContext,
+): Claimed | Waits {
+  const { keeper, clock, turns } = context;
   const nowMs = clock.now();
   switch (reply.kind) {
     case 'granted':
@@ -89,8 +86,10 @@ function afterReply(
       return ended(job, turn, endingOf(reply, job));
     case 'dead':
       return ended(job, turn, reply.result === '' ? workersDied : { kind: 'stored-dead-letter', json: reply.result });
-    case 'pending':
     case 'not-due':
+      // Somebody else holds the same call outside, or did so before it could say so.
+      return waitUntil(job, turn, nowMs + reply.waitMs, 'claim', context);
+    case 'pending':
       job.waits('claim', nowMs);
       turns.back(job, turn, nowMs + Math.min(reply.waitMs, longestLookMs));
       return undefined;

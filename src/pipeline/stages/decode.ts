@@ -5,13 +5,16 @@ import { map } from 'rxjs';
 
 import { checkCall } from '../../model/contracts.ts';
 import { firstOrigin, roundOf } from '../../model/dead-letter.ts';
-import { type InRecord, originOf, sizeOf } from '../../model/record.ts';
+import { type DelayTier, tierOf } from '../../model/delay-topics.ts';
+import { type HeldState, heldStateOf } from '../../model/held.ts';
+import { type InRecord, originOf, placeOf, sizeOf } from '../../model/record.ts';
 import { whyNotJson } from '../../model/why-not-json.ts';
 import { deadlineOf } from '../../operators/timeout/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AssignedPartition, SourceEvent } from '../../ports/record-source.ts';
 import type { Destination } from '../destination.ts';
-import { type Decoded, type Ending, Job, type Received } from '../job.ts';
+import { resumed } from '../held-job.ts';
+import { type Decoded, type Ending, Job, type Outside, type Received } from '../job.ts';
 
 /** What decode hands on: partitions come and go, records in between. */
 export type Arrival<T = Decoded> =
@@ -38,13 +41,16 @@ export function decode(context: DecodeContext): OperatorFunction<SourceEvent, Ar
 }
 
 function decodeRecord(partition: AssignedPartition, record: InRecord, context: DecodeContext): Decoded {
+  const tier = tierOf(record.topic);
+  const state = tier === undefined ? undefined : heldStateOf(record);
   const nowMs = context.clock.now();
   const received: Received = {
     partition,
     record,
-    origin: originOf(context.clusterId(), record),
-    readAtMs: nowMs,
+    origin: state?.origin ?? originOf(context.clusterId(), record),
+    readAtMs: state === undefined ? nowMs : nowMs + (state.firstReadMs - context.clock.wall()),
     bytes: sizeOf(record),
+    ...(tier === undefined ? {} : { held: outsideOf(record, tier, state, context.clock) }),
   };
   const ends = (ending: Ending): Decoded => ({ kind: 'unworkable', received, ending });
   const refused = (reason: 'undecodable' | 'invalid_call' | 'unroutable', message: string): Decoded =>
@@ -80,5 +86,15 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
   const id = call.id ?? (round > 0 ? first : undefined) ?? received.origin;
   const plan = destination.profile.plan(call, call.id ?? first ?? id);
   if ('reason' in plan) return refused(plan.reason, `${plan.at} ${plan.message}`);
-  return new Job(received, { call, id, destination, plan, round }, deadlineOf(call, record.timestampMs, context.clock));
+  const request = { call, id, destination, plan, round };
+  if (state !== undefined) return resumed(received, request, state, context.clock);
+  return new Job(received, request, deadlineOf(call, record.timestampMs, context.clock));
+}
+
+/** The broker wrote down when the record came into its delay topic; there it stays as long as all others do. */
+function outsideOf(record: InRecord, { waitMs }: DelayTier, state: HeldState | undefined, clock: Clock): Outside {
+  return {
+    dueMs: clock.now() + (record.timestampMs + waitMs - clock.wall()),
+    first: (state === undefined ? undefined : placeOf(state.origin)) ?? record,
+  };
 }

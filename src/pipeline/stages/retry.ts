@@ -1,32 +1,31 @@
 import type { Observable, OperatorFunction } from 'rxjs';
 
 import { eachOf } from '../../operators/lanes/each-of.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import { backToLane, type BackToLane } from '../back-to-lane.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
 import { mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
-import type { Ended, Ending, Job, Judged, WaitReason } from '../job.ts';
+import type { Ended, Ending, Job, Judged } from '../job.ts';
 import { liveResult } from '../live-result.ts';
+import { waitUntil, type Waiting } from '../waiting.ts';
+import type { WaitReason } from '../waits.ts';
 
 /** What retry needs. */
-export interface RetryContext extends BackToLane {
-  readonly clock: Clock;
+export interface RetryContext extends Waiting {
   readonly random: Random;
 }
 
 // A lock or an unfinished earlier request: soon, but not at once, and not all together.
 const conflictWaitMs = (random: Random): number => 200 + random.next() * 800;
 
-/** What follows a judged attempt: an ending, or a wait in the lane. */
+/** What follows a judged attempt: an ending, or a wait. */
 type Next =
   | { readonly kind: 'end'; readonly ending: Ending }
   | { readonly kind: 'wait'; readonly why: WaitReason; readonly untilMs: number };
 
 /**
- * Ends a call or sends it back to the front of its lane. While it waits it holds its lane and its claim, no slot, no
- * permit, no grant; its key keeps its order and other keys go on.
+ * Ends a call or makes it wait: for long in a delay topic, else at the front of its lane, where it holds its lane and its
+ * claim.
  */
 export function retry(context: RetryContext): OperatorFunction<Judged | Ended, Ended> {
   return eachOf((work: Judged | Ended): Observable<Ended> | Ended | undefined => {
@@ -34,8 +33,7 @@ export function retry(context: RetryContext): OperatorFunction<Judged | Ended, E
     const { job, turn } = work;
     const next = decide(work, context);
     if (next.kind === 'end') return { kind: 'ended', item: job, turn, ending: next.ending };
-    job.waits(next.why, context.clock.now());
-    return backToLane(job, turn, next.untilMs, context);
+    return waitUntil(job, turn, next.untilMs, next.why, context);
   });
 }
 

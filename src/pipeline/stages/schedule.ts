@@ -9,6 +9,7 @@ import { hasFallback } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
 import { limitRoom } from '../rooms.ts';
 import type { Turns } from '../turns.ts';
+import { shouldLeave } from '../waiting.ts';
 
 /** What schedule needs. */
 export interface ScheduleContext {
@@ -39,10 +40,10 @@ export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Sc
 
 /** Where a record queues. Records without a key, and those that need no work, wait for nobody. */
 function place(item: Decoded): Place {
-  const { partition, record } = item.received;
+  const { partition } = item.received;
   if (item.kind !== 'call') return { lane: undefined, owner: partition, priority: 'normal', tenant: '', cost: 1 };
   return {
-    lane: laneOf(partition, item.call.orderingKey ?? record.key?.toString('latin1')),
+    lane: laneOf(partition, item.orderingKey),
     owner: partition,
     priority: item.call.priority ?? 'normal',
     tenant: `${item.call.app ?? ''}/${item.call.tenant ?? ''}`,
@@ -50,14 +51,17 @@ function place(item: Decoded): Place {
   };
 }
 
-/** The lane of a key. The partition stands before it: the same key in two partitions has no order between them. */
-export function laneOf({ partition, epoch }: AssignedPartition, key: string | undefined): string | undefined {
-  return key === undefined ? undefined : `${partition}/${epoch}/${key}`;
+/**
+ * The lane of a key. The partition stands before it: the same key in two partitions has no order between them. Its topic
+ * does not: what comes out of a delay topic goes on where it left.
+ */
+export function laneOf({ partition }: AssignedPartition, key: string | undefined): string | undefined {
+  return key === undefined ? undefined : `${partition}/${key}`;
 }
 
 /**
  * Whether the head of a lane could start now, and if not, which room it waits in and until when. Takes nothing: what it
- * finds free is taken in the attempt.
+ * finds free is taken in the attempt. Who would wait for long is let through to leave for a delay topic.
  */
 export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: number): Gate {
   if (item.kind !== 'call') return go;
@@ -66,6 +70,10 @@ export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: numb
     // Waiting past the last useful moment helps nobody: let it through to end as too late, or to its fallback.
     if (untilMs !== Infinity && untilMs > lastStartMs) return go;
     job.waits(why, nowMs);
+    if (untilMs !== Infinity && shouldLeave(job, untilMs - nowMs)) {
+      job.leaving = { untilMs, why };
+      return go;
+    }
     return { kind: 'wait', room, untilMs };
   };
   const { destination, plan } = item;

@@ -34,7 +34,7 @@ const mostStoredChars = 256 * 1024;
 const misfitLookMs = 30_000;
 
 /**
- * Writes the terminal record down: first into the claim, so that a crash repeats the record and not the call, then into
+ * Writes the terminal record down, or for a call with a long wait its record in a delay topic: first into the claim, so that a crash repeats the record and not the call, then into
  * its topic, acknowledged by all replicas. Only then is the record done. While the topic takes nothing, the turn is kept
  * and with it everything behind.
  */
@@ -69,21 +69,23 @@ function write(ended: Ended, { record }: Terminal, context: SettleContext): Obse
   );
 }
 
-/** Ends the claim with the terminal record. `false`: somebody else has taken the call over, and ends it. */
+/** Ends the claim with the terminal record, or gives it back until a wait is over. `false`: somebody else has taken the call over, and ends it. */
 function finish(
   job: Job,
   { fence }: HeldClaim,
   ending: Ending,
   { json }: Terminal,
-  { claims, keeper }: SettleContext,
+  { claims, keeper, clock }: SettleContext,
 ): Observable<boolean> {
+  // Not to be claimed before its time, and remembered until then and for as long as ever after.
+  const delayMs = ending.kind === 'held' ? Math.max(0, ending.untilMs - clock.now()) : 0;
   return claims.finish({
     claim: { id: job.id, fence },
-    state: ending.kind === 'result' ? 'PROCESSED' : 'DEAD',
+    state: ending.kind === 'held' ? 'FAILED' : ending.kind === 'result' ? 'PROCESSED' : 'DEAD',
     result:
       ending.kind === 'result' && json.length > mostStoredChars ? JSON.stringify(withoutBody(ending.result)) : json,
-    delayMs: 0,
-    ttlMs: keeper.lifeMsFor(job),
+    delayMs,
+    ttlMs: keeper.lifeMsFor(job) + delayMs,
   });
 }
 
@@ -94,7 +96,7 @@ function finish(
 function superseded({ item, turn, ending }: Ended, { turns, clock, instruments }: SettleContext): Settled | undefined {
   if (item.kind === 'call') {
     instruments.superseded(item);
-    item.endedHere = ending;
+    if (ending.kind !== 'held') item.endedHere = ending;
     item.waits('claim', clock.now());
     turns.back(item, turn, clock.now());
   }
@@ -106,6 +108,12 @@ function smaller(ended: Ended, limitBytes: number, context: SettleContext): Obse
   const { item, turn, ending } = ended;
   const { topic, partition, offset } = item.received.record;
   const at = `${topic}/${partition}/${offset}`;
+  if (ending.kind === 'held' && item.kind === 'call') {
+    context.log.warn({ at, limitBytes }, 'a record does not fit its delay topic: it waits in the process');
+    item.fitsOutside = false;
+    context.turns.back(item, turn, ending.untilMs);
+    return undefined;
+  }
   const result = resultOf(ending);
   if (result !== undefined && (result.response?.body ?? result.response?.base64) !== undefined) {
     const message = `the answer of ${item.received.origin} is larger than results takes (${limitBytes} bytes)`;

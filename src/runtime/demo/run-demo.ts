@@ -167,7 +167,8 @@ function untilDone(
   watch: DemoWatch,
 ): Promise<'done' | 'stalled' | 'stopped'> {
   const done = (): boolean => {
-    const watermarks = new Map([...house.partitions.stats()].map((held) => [held.partition.partition, held.watermark]));
+    const calls = [...house.partitions.stats()].filter(({ partition: { topic } }) => topic === 'calls');
+    const watermarks = new Map(calls.map(({ partition, watermark }) => [partition.partition, watermark]));
     return [...ends].every(([partition, end]) => (watermarks.get(partition) ?? 0) >= end);
   };
   return new Promise((resolve) => {
@@ -176,7 +177,8 @@ function untilDone(
       const now = look();
       watch.progress(now);
       if (now.ended !== moved.ended || now.attempts !== moved.attempts) moved = now;
-      if (done()) finish('done');
+      // A call that waits in a delay topic is done with there, and has not ended.
+      if (now.ended >= now.calls && done()) finish('done');
       else if (now.elapsedMs - moved.elapsedMs > stalledMs) finish('stalled');
     }, lookEveryMs);
     const finish = (end: 'done' | 'stalled' | 'stopped'): void => {

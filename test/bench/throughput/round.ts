@@ -3,6 +3,8 @@ import { join } from 'node:path';
 
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 
+import { delayTopics } from '../../../src/model/delay-topics.ts';
+
 import type { Finished, Task } from './child.ts';
 import { type Latency, measureLatency } from './latency.ts';
 
@@ -71,7 +73,7 @@ async function onFreshTopics<T>(
   const admin = kafka.admin();
   const producer = kafka.producer({ allowAutoTopicCreation: false });
   await Promise.all([admin.connect(), producer.connect()]);
-  const topics = ['calls', 'results', 'dead-letters'].map((name) => prefix + name);
+  const topics = ['calls', ...delayTopics, 'results', 'dead-letters'].map((name) => prefix + name);
   try {
     await admin.createTopics({
       topics: topics.map((topic) => ({ topic, numPartitions: partitions, replicationFactor: 1 })),

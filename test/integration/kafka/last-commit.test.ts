@@ -8,6 +8,7 @@ import { createMetrics } from '../../../src/adapters/prometheus/metrics.ts';
 import { systemClock, systemRandom, systemTimers } from '../../../src/adapters/system/clock.ts';
 import { compile } from '../../../src/config/compile.ts';
 import { complete } from '../../../src/config/complete.ts';
+import { delayTopics } from '../../../src/model/delay-topics.ts';
 import { type RunningWorker, startWorker } from '../../../src/runtime/start-worker.ts';
 import { openStores } from '../../../src/runtime/stores.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
@@ -33,7 +34,10 @@ describeWithServices('a worker whose partitions move', (brokers, redisUrl) => {
     await Promise.all([admin.connect(), producer.connect()]);
     closing.push(() => Promise.all([admin.disconnect(), producer.disconnect()]));
     await admin.createTopics({
-      topics: ['calls', 'results', 'dead-letters'].map((name) => ({ topic: prefix + name, numPartitions: partitions })),
+      topics: ['calls', ...delayTopics, 'results', 'dead-letters'].map((name) => ({
+        topic: prefix + name,
+        numPartitions: partitions,
+      })),
     });
 
     const { value } = complete(

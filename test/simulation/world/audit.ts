@@ -1,4 +1,5 @@
 import { deadLetterReasons, type DeadLetterHistory } from '../../../src/model/dead-letter.ts';
+import type { HeldState } from '../../../src/model/held.ts';
 import type { InRecord } from '../../../src/model/record.ts';
 import type { Result } from '../../../src/model/result.ts';
 import { retryDefaults } from '../../../src/operators/retry/options.ts';
@@ -7,6 +8,7 @@ import type { PlannedCall } from '../plan.ts';
 import { type Attempt, Attempts } from './attempts.ts';
 import { coveredBy } from './covered.ts';
 import type { Committed } from './group.ts';
+import { nameOf, type Place } from './topics.ts';
 import type { World } from './world.ts';
 
 /** A promise that was broken. */
@@ -23,6 +25,8 @@ interface Entry {
   readonly offset: number;
   readonly producedMs: number;
   ending: string | undefined;
+  /** Records that stand for it and are not committed. */
+  readonly open: Set<string>;
 }
 
 /** Joining the group, and the documented rate of a chat, may take this long. */
@@ -80,9 +84,10 @@ export class Audit {
 
   produced(call: PlannedCall, { partition, offset }: InRecord, origin: string): void {
     const producedMs = this.#world.clock.now();
-    const entry: Entry = { call, origin, partition, offset, producedMs, ending: undefined };
+    const name = `${nameOf({ topic: 'calls', partition })}/${offset}`;
+    const entry: Entry = { call, origin, partition, offset, producedMs, ending: undefined, open: new Set([name]) };
     this.#byOrigin.set(origin, entry);
-    this.#byPlace.set(`${partition}/${offset}`, entry);
+    this.#byPlace.set(name, entry);
     const id = call.kind === 'poison' || call.kind === 'tombstone' ? origin : call.id;
     const same = this.#byId.get(id);
     if (same === undefined) this.#byId.set(id, [entry]);
@@ -142,17 +147,31 @@ export class Audit {
       this.fail('G7', `${call.id} was given up as too late, and has no deadline`);
   }
 
-  /** A commit is stored: it may go forward only, and only over what has its ending. */
-  committed(partition: number, before: Committed | undefined, after: Committed): void {
+  /** A call is in a delay topic: one more record that stands for it. */
+  held(record: InRecord, state: HeldState | undefined): void {
+    const entry = this.#byOrigin.get(state?.origin ?? '');
+    const name = `${nameOf(record)}/${record.offset}`;
+    if (entry === undefined) {
+      this.fail('G1', `${name} holds a call that nobody wrote`);
+      return;
+    }
+    this.#byPlace.set(name, entry);
+    entry.open.add(name);
+  }
+
+  /** A commit is stored: it may go forward only, and only over what has its ending or waits in another record. */
+  committed(place: Place, before: Committed | undefined, after: Committed): void {
     const was = coveredBy(before);
     const is = coveredBy(after);
-    for (let offset = 0; offset < this.#world.topics.end(partition); offset++) {
+    for (let offset = 0; offset < this.#world.topics.end(place); offset++) {
+      const name = `${nameOf(place)}/${offset}`;
       const covered = is(offset);
-      const entry = this.#byPlace.get(`${partition}/${offset}`);
+      const entry = this.#byPlace.get(name);
       if (entry === undefined) continue;
-      if (covered && entry.ending === undefined)
-        this.fail('G1', `${partition}/${offset} (${entry.call.id}) is committed and has no ending`);
-      if (!covered && was(offset)) this.fail('G1', `${partition}/${offset} was committed as done and is so no more`);
+      if (covered) entry.open.delete(name);
+      if (covered && entry.ending === undefined && entry.open.size === 0)
+        this.fail('G1', `${name} (${entry.call.id}) is committed and has no ending`);
+      if (!covered && was(offset)) this.fail('G1', `${name} was committed as done and is so no more`);
     }
   }
 

@@ -2,11 +2,13 @@ import type { AssignedPartition, Commit } from '../../../src/ports/record-source
 import { between, chance } from '../chance.ts';
 
 import type { Member } from './member.ts';
+import { inputTopics, nameOf, type Place } from './topics.ts';
 import type { World } from './world.ts';
 
 interface Owned {
   readonly member: Member;
-  readonly assigned: AssignedPartition;
+  /** One of each topic: partition p of all of them has one owner. */
+  readonly assigned: readonly AssignedPartition[];
 }
 
 /** What the broker keeps of a commit. */
@@ -20,7 +22,7 @@ export interface Committed {
  * is slow to notice goes on with what it has lost; the broker refuses its commits.
  */
 export class Group {
-  readonly committed = new Map<number, Committed>();
+  readonly committed = new Map<string, Committed>();
   readonly #members = new Set<Member>();
   readonly #owned = new Map<number, Owned>();
   readonly #world: World;
@@ -34,7 +36,7 @@ export class Group {
   get lag(): number {
     const { topics } = this.#world;
     let lag = 0;
-    for (let p = 0; p < topics.partitions; p++) lag += topics.end(p) - (this.committed.get(p)?.offset ?? 0);
+    for (const place of topics.places()) lag += topics.end(place) - (this.committed.get(nameOf(place))?.offset ?? 0);
     return lag;
   }
 
@@ -70,25 +72,28 @@ export class Group {
         before !== undefined && before.member === next && chance(seed, 'keeps', generation, partition) < 0.7;
       if (keeps) continue;
       this.#owned.delete(partition);
-      before?.member.loseIn(between(0, noticeMs, seed, 'notice', generation, partition), before.assigned);
+      const lostInMs = between(0, noticeMs, seed, 'notice', generation, partition);
+      for (const assigned of before?.assigned ?? []) before?.member.loseIn(lostInMs, assigned);
       if (next === undefined) continue;
-      const assigned: AssignedPartition = { topic: 'calls', partition, epoch: generation };
+      const assigned = inputTopics.map((topic) => ({ topic, partition, epoch: generation }));
       this.#owned.set(partition, { member: next, assigned });
-      next.takeIn(between(1, 400, seed, 'assign', generation, partition), assigned);
+      const takesInMs = between(1, 400, seed, 'assign', generation, partition);
+      for (const one of assigned) next.takeIn(takesInMs, one);
     }
   }
 
   /** The broker stores a commit of an owner; of anybody else it is refused. */
   commit({ partition, offset, metadata }: Commit): boolean {
-    if (this.#owned.get(partition.partition)?.assigned !== partition) return false;
-    this.#world.audit.committed(partition.partition, this.committed.get(partition.partition), { offset, metadata });
-    this.committed.set(partition.partition, { offset, metadata });
+    if (this.#owned.get(partition.partition)?.assigned.includes(partition) !== true) return false;
+    const name = nameOf(partition);
+    this.#world.audit.committed(partition, this.committed.get(name), { offset, metadata });
+    this.committed.set(name, { offset, metadata });
     return true;
   }
 
   /** Something was written. */
-  poke(partition: number): void {
-    this.#owned.get(partition)?.member.fetchSoon(partition);
+  poke(place: Place): void {
+    this.#owned.get(place.partition)?.member.fetchSoon(place);
   }
 
   #rebalanceSoon(): void {

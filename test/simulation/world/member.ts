@@ -3,7 +3,7 @@ import { Observable, type Subscriber } from 'rxjs';
 import type { AssignedPartition, Commit, RecordSource, SourceEvent } from '../../../src/ports/record-source.ts';
 
 import type { Process } from './process.ts';
-import { clusterId } from './topics.ts';
+import { clusterId, nameOf, type Place } from './topics.ts';
 
 interface Reading {
   readonly assigned: AssignedPartition;
@@ -16,7 +16,7 @@ interface Reading {
 export class Member implements RecordSource {
   readonly process: Process;
   readonly event$: Observable<SourceEvent>;
-  readonly #readings = new Map<number, Reading>();
+  readonly #readings = new Map<string, Reading>();
   #subscriber: Subscriber<SourceEvent> | undefined;
   // Heard before the assignment itself, by a process that was frozen in between.
   readonly #lostAlready = new Set<AssignedPartition>();
@@ -41,13 +41,13 @@ export class Member implements RecordSource {
     this.process.deliverFromBroker(ms, () => {
       if (this.#lostAlready.has(assigned)) return;
       const { topics, group } = this.process.world;
-      const committed = group.committed.get(assigned.partition);
+      const committed = group.committed.get(nameOf(assigned));
       const fromOffset = committed?.offset ?? 0;
-      this.#readings.set(assigned.partition, { assigned, next: fromOffset, paused: false, fetching: false });
-      this.#note(`takes ${assigned.partition} from`, `${fromOffset} of ${topics.end(assigned.partition)}`);
+      this.#readings.set(nameOf(assigned), { assigned, next: fromOffset, paused: false, fetching: false });
+      this.#note(`takes ${nameOf(assigned)} from`, `${fromOffset} of ${topics.end(assigned)}`);
       const metadata = committed?.metadata ?? null;
       this.#subscriber?.next({ kind: 'assigned', partition: assigned, fromOffset, metadata });
-      this.fetchSoon(assigned.partition);
+      this.fetchSoon(assigned);
     });
   }
 
@@ -55,8 +55,8 @@ export class Member implements RecordSource {
     this.process.deliverFromBroker(ms, () => {
       this.#lostAlready.add(assigned);
       if (this.#current(assigned) === undefined) return;
-      this.#readings.delete(assigned.partition);
-      this.#note('loses', assigned.partition);
+      this.#readings.delete(nameOf(assigned));
+      this.#note('loses', nameOf(assigned));
       this.#subscriber?.next({ kind: 'lost', partition: assigned });
     });
   }
@@ -70,7 +70,7 @@ export class Member implements RecordSource {
     const reading = this.#current(partition);
     if (reading === undefined) return;
     reading.paused = false;
-    this.fetchSoon(partition.partition);
+    this.fetchSoon(partition);
   }
 
   commit(commits: readonly Commit[]): Observable<void> {
@@ -85,7 +85,7 @@ export class Member implements RecordSource {
         const trouble = world.weather.now('commits', world.clock.now())?.how;
         const stored = trouble !== 'refused' && mine.map((commit) => world.group.commit(commit)).every(Boolean);
         for (const { partition, offset } of mine)
-          this.#note(`${stored ? 'commits' : 'is refused'} ${partition.partition} to`, offset);
+          this.#note(`${stored ? 'commits' : 'is refused'} ${nameOf(partition)} to`, offset);
         process.deliver(process.draw(1, trouble === undefined ? 30 : 1_000, 'committed', nth), () => {
           if (stored && trouble === undefined) subscriber.next();
           subscriber.complete();
@@ -98,11 +98,11 @@ export class Member implements RecordSource {
     return this.#subscriber !== undefined;
   }
 
-  fetchSoon(partition: number): void {
-    const reading = this.#readings.get(partition);
+  fetchSoon(place: Place): void {
+    const reading = this.#readings.get(nameOf(place));
     if (reading === undefined || reading.fetching) return;
     reading.fetching = true;
-    this.process.deliver(this.process.draw(0, 20, 'fetch', partition, reading.next), () => {
+    this.process.deliver(this.process.draw(0, 20, 'fetch', nameOf(place), reading.next), () => {
       reading.fetching = false;
       this.#deliver(reading);
     });
@@ -113,18 +113,18 @@ export class Member implements RecordSource {
     const { topics, plan } = this.process.world;
     for (let left = plan.sizes.fetch; left > 0; left--) {
       if (reading.paused || this.#current(assigned) !== reading) return;
-      const end = topics.end(assigned.partition);
-      let record = topics.read(assigned.partition, reading.next);
-      while (record === undefined && reading.next < end) record = topics.read(assigned.partition, ++reading.next);
+      const end = topics.end(assigned);
+      let record = topics.read(assigned, reading.next);
+      while (record === undefined && reading.next < end) record = topics.read(assigned, ++reading.next);
       if (record === undefined) return;
       reading.next++;
       this.#subscriber?.next({ kind: 'record', partition: assigned, record });
     }
-    this.fetchSoon(assigned.partition);
+    this.fetchSoon(assigned);
   }
 
   #current(assigned: AssignedPartition): Reading | undefined {
-    const reading = this.#readings.get(assigned.partition);
+    const reading = this.#readings.get(nameOf(assigned));
     return reading?.assigned === assigned ? reading : undefined;
   }
 

@@ -154,7 +154,7 @@ describe('a worker whose stream errors', () => {
 });
 
 describe('leases', () => {
-  it('are renewed while a call waits for hours, so nobody else takes it', () => {
+  it('a call that waits for hours is given back until its time, and nobody else takes it', () => {
     const bench = new PipelineBench();
     bench.upstream().script = ({ atMs }) =>
       atMs < 3_600_000 ? { status: 429, headers: { 'retry-after': '600' } } : {};
@@ -166,7 +166,7 @@ describe('leases', () => {
     bench.store.claims
       .claim({ id: 'a', origin: 'thief', leaseMs: 1_000, ttlMs: 1e6, sent: false })
       .subscribe({ next: (reply) => replies.push(reply), error: (error: unknown) => replies.push(error) });
-    expect(replies).toMatchObject([{ kind: 'pending' }]);
+    expect(replies).toMatchObject([{ kind: 'not-due' }]);
     bench.run(3_000_000);
     expect(bench.results).toHaveLength(1);
   });

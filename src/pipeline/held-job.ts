@@ -1,0 +1,66 @@
+import type { HeldState } from '../model/held.ts';
+import type { InRecord } from '../model/record.ts';
+import type { Clock } from '../ports/clock.ts';
+
+import { Job, type Received, type Request } from './job.ts';
+import { type WaitReason, waitReasons } from './waits.ts';
+
+/** What a call takes with it into a delay topic. @param untilMs monotonic: not before */
+export function heldStateFor(job: Job, untilMs: number, why: WaitReason, clock: Clock): HeldState {
+  const nowMs = clock.now();
+  const epochOf = (monotonicMs: number): number => Math.round(clock.wall() + (monotonicMs - nowMs));
+  const { ambiguousSinceMs, firstAttemptMs, lastVerdict, longWait } = job;
+  // One more step of the same wait: its end is not computed anew, so it does not move.
+  const goesOn = longWait?.untilMs === untilMs;
+  return {
+    origin: job.received.origin,
+    notBeforeMs: goesOn ? longWait.epochMs : epochOf(untilMs),
+    restMs: Math.max(0, Math.ceil(untilMs - nowMs)),
+    why,
+    sinceMs: epochOf(job.waitsSinceMs(nowMs)),
+    hop: goesOn ? longWait.hop + 1 : 1,
+    deadlineMs: epochOf(job.deadlineMs),
+    attemptsMade: job.attemptsMade,
+    charged: job.charged,
+    holds: job.holds,
+    ambiguous:
+      ambiguousSinceMs === undefined
+        ? undefined
+        : { sinceMs: epochOf(ambiguousSinceMs), attempts: job.ambiguousAttempts },
+    firstReadMs: epochOf(job.received.readAtMs),
+    firstAttemptMs: firstAttemptMs === undefined ? undefined : epochOf(firstAttemptMs),
+    inFlightMs: Math.round(job.inFlightMs),
+    limitedMs: Math.round(job.limitedMs),
+    last: lastVerdict === undefined ? undefined : { status: lastVerdict.status ?? 0, errorType: lastVerdict.errorType },
+    attempts: job.attempts,
+  };
+}
+
+/** When the wait of a record is over, on the broker's clock: fixed when it was first stored, whoever reads it when. */
+function notBeforeOf({ hop, notBeforeMs, restMs }: HeldState, { timestampMs }: InRecord): number {
+  return hop <= 1 ? timestampMs + restMs : notBeforeMs;
+}
+
+/** The call of a record that was read from a delay topic, where it stood. */
+export function resumed(received: Received, request: Request, state: HeldState, clock: Clock): Job {
+  const nowMs = clock.now();
+  const wallMs = clock.wall();
+  const monotonicOf = (epochMs: number): number => nowMs + (epochMs - wallMs);
+  const job = new Job(received, request, monotonicOf(state.deadlineMs));
+  const epochMs = notBeforeOf(state, received.record);
+  job.longWait = { untilMs: monotonicOf(epochMs), epochMs, hop: state.hop };
+  job.attemptsMade = state.attemptsMade;
+  job.charged = state.charged;
+  job.holds = state.holds;
+  if (state.ambiguous !== undefined) {
+    job.ambiguousSinceMs = monotonicOf(state.ambiguous.sinceMs);
+    job.ambiguousAttempts = state.ambiguous.attempts;
+  }
+  if (state.firstAttemptMs !== undefined) job.firstAttemptMs = monotonicOf(state.firstAttemptMs);
+  job.inFlightMs = state.inFlightMs;
+  job.limitedMs = state.limitedMs;
+  job.lastVerdict = state.last;
+  job.attempts.push(...state.attempts);
+  job.waits(waitReasons.find((why) => why === state.why) ?? 'retry', monotonicOf(state.sinceMs));
+  return job;
+}

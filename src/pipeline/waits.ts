@@ -1,0 +1,31 @@
+/** What a call waits for, in words that people and metrics share. */
+export const waitReasons = [
+  'upstream-slots',
+  'rate-limit',
+  'breaker',
+  'retry',
+  'claim',
+  'token',
+  'brake',
+  'order',
+  'room',
+] as const;
+
+/** One of them. */
+export type WaitReason = (typeof waitReasons)[number];
+
+/** A wait that is over. */
+export interface Waited {
+  readonly what: WaitReason;
+  readonly ms: number;
+}
+
+/** A wait that began in an earlier life of a call, before it was read from a delay topic. */
+export interface LongWait {
+  /** Monotonic. */
+  readonly untilMs: number;
+  /** The same on the broker's clock, epoch milliseconds. */
+  readonly epochMs: number;
+  /** Steps in delay topics so far. */
+  readonly hop: number;
+}
