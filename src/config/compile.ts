@@ -34,6 +34,9 @@ export function compile(raw: RawConfig, pem: PemTexts): Config {
       admin: compileAddress(raw.listen?.admin ?? defaults.listen.admin),
     },
     adminToken: raw.adminToken,
+    clients: (raw.clients ?? []).map(({ name, token, apps, upstreams: called, perSecond }) => ({
+      ...{ name, token, apps, upstreams: called, perSecond },
+    })),
     data: raw.data ?? defaults.data,
     apps: (raw.apps ?? []).map(({ id, secret, encryptKey, verificationToken, ...previous }) => ({
       id,

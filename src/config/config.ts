@@ -143,6 +143,16 @@ export interface RedisConfig {
   readonly replicasWaitMs: number;
 }
 
+/** Somebody who hands in calls. What is `undefined` is not limited. */
+export interface ClientConfig {
+  readonly name: string;
+  readonly token: string;
+  readonly apps: readonly string[] | undefined;
+  readonly upstreams: readonly string[] | undefined;
+  /** At one process. */
+  readonly perSecond: number | undefined;
+}
+
 /** How much is logged. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -154,6 +164,8 @@ export interface Config {
   readonly redis: RedisConfig | undefined;
   readonly listen: { readonly ingress: Address; readonly admin: Address };
   readonly adminToken: string | undefined;
+  /** Who hands in calls over HTTP under a token of its own. */
+  readonly clients: readonly ClientConfig[];
   /** Folder of the embedded store, or `memory`. */
   readonly data: string;
   readonly apps: readonly AppConfig[];

@@ -30,6 +30,7 @@ export function ruleMistakes(config: RawConfig, written: unknown): Mistake[] {
   }
   hosts(config, report);
   apps(config, report);
+  clients(config, report);
   routes(config, report);
   sizes(config, report);
   for (const [name, upstream] of Object.entries(config.upstreams ?? {})) {
@@ -67,6 +68,24 @@ function apps(config: RawConfig, report: Report): void {
   const { maxAgeMs, dedupeMs } = config.events ?? {};
   // A signature that outlives the memory of its event could be sent again.
   notAbove(report, ['events', 'maxAgeMs'], maxAgeMs, 'events.dedupeMs', dedupeMs);
+}
+
+function clients({ clients: all = [], apps: known = [], upstreams = {}, adminToken }: RawConfig, report: Report): void {
+  const names = new Set<string>();
+  const tokens = new Set([adminToken]);
+  for (const [index, { name, token, apps: own = [], upstreams: called = [] }] of all.entries()) {
+    const at: Path = ['clients', index];
+    if (names.has(name)) report([...at, 'name'], `is ${name}, which stands in the list before`);
+    if (tokens.has(token)) report([...at, 'token'], 'is the token of somebody else, too');
+    names.add(name);
+    tokens.add(token);
+    for (const app of own) {
+      if (!known.some(({ id }) => id === app)) report([...at, 'apps'], `names ${app}, which is no id of apps`);
+    }
+    for (const upstream of called) {
+      if (!Object.hasOwn(upstreams, upstream)) report([...at, 'upstreams'], `names ${upstream}, which is no upstream`);
+    }
+  }
 }
 
 function routes(config: RawConfig, report: Report): void {

@@ -119,6 +119,28 @@ export const configSchema = Type.Partial(
       }),
       listen: section({ ingress: address, admin: address }),
       adminToken: secret('bearer token of the admin port and of /v1'),
+      clients: Type.Array(
+        Type.Object(
+          {
+            name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'letters, digits, underscore, dash' }),
+            token: Type.String({
+              minLength: 16,
+              maxLength: 4096,
+              pattern: '^[\\x21-\\x7e]+$',
+              description: 'bearer token, 16 characters or more',
+            }),
+            apps: Type.Optional(
+              Type.Array(Type.String(), { description: 'apps whose calls it may make; absent: all' }),
+            ),
+            upstreams: Type.Optional(
+              Type.Array(Type.String(), { description: 'upstreams that it may call; absent: all' }),
+            ),
+            perSecond: Type.Optional(items('calls in any second that it may hand in at one process', 100_000)),
+          },
+          { additionalProperties: false },
+        ),
+        { maxItems: 1000, description: 'who hands in calls over HTTP, each with a token of its own' },
+      ),
       data: Type.String({ minLength: 1, description: "folder of the embedded store, or 'memory'" }),
       apps: Type.Array(
         Type.Object(

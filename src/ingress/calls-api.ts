@@ -1,129 +1,199 @@
-import { defer, filter, finalize, map, merge, mergeMap, type Observable, of, repeat, take } from 'rxjs';
+import { defer, forkJoin, map, mergeMap, type Observable, of } from 'rxjs';
 
 import type { Call } from '../model/call.ts';
-import { type Fault, type HttpRequest, type HttpResponse, jsonResponse, problemResponse } from '../model/http.ts';
+import type { Fault, HttpRequest, HttpResponse } from '../model/http.ts';
 import type { OutRecord } from '../model/record.ts';
-import { after } from '../operators/interop/after.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
-import type { Timers } from '../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
-import type { Metrics } from '../ports/metrics.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 
-import { answerOf } from './answer-of.ts';
-import { BoundedIntake, type Intake } from './intake.ts';
+import { batchAnswer, isBatch, linesOf } from './batch.ts';
+import { accepted, forbidden, invalid, notTaken, tooLarge, tooMany, unavailable } from './call-answers.ts';
+import { type Client, Clients } from './clients.ts';
+import { BoundedIntake } from './intake.ts';
+import { OncePerKey } from './once-per-key.ts';
 import { readCall } from './read-call.ts';
 import { readWait } from './read-wait.ts';
-import { RecentIds } from './recent-ids.ts';
+import { ResultDesk, type ResultDeskOptions } from './result-desk.ts';
 
 /** What the doors for calls need. */
-export interface CallsApiOptions {
+export interface CallsApiOptions extends ResultDeskOptions {
   readonly sink: RecordSink;
-  readonly claims: ClaimStore;
-  readonly timers: Timers;
-  readonly metrics: Metrics;
+  /** Of requests with an `Idempotency-Key` alone. */
+  readonly requestClaims: ClaimStore;
+  readonly clock: Clock;
+  /** Who hands in calls under a token of his own. */
+  readonly clients: readonly Client[];
   /** Makes the id of a call that has none: unique without coordination. */
   newId(): string;
+  /** The app that a call of Feishu's goes out as; `undefined`: none. */
+  appOf(call: Call): string | undefined;
   /** Why no worker could make a call, so that it is refused at the door; `undefined` when nothing stands against it. */
   refusalOf(call: Call, id: string): Fault | undefined;
   /** Whether the sink takes records at present; `false` answers 503 at once. */
   sinkReady(): boolean;
   /** Longest `?wait=`, milliseconds. Default 30,000. */
   readonly maxWaitMs?: number;
-  /** How long a client waits for its call to be durable, milliseconds. Default 5,000. */
-  readonly patienceMs?: number;
   /** Calls not yet durable, over all clients; further ones are answered 503. Default 1,000. */
   readonly maxHeld?: number;
-  /** Clients that wait for answers; further ones are answered 202 at once. Default 1,000. */
-  readonly maxWaiting?: number;
 }
 
-const firstLookMs = 25;
-const longestLookMs = 200;
+const maxCallBytes = 1_048_576;
+const maxBatchBytes = 8 * maxCallBytes;
 const carried = ['x-request-id', 'traceparent'] as const;
+
+/** A call that is stored, by its id; or the answer that says why not. */
+type Handed = { readonly id: string } | { readonly refusal: HttpResponse };
+
+/** What a call comes with. */
+interface Accompanying {
+  readonly client: string | undefined;
+  readonly headers: HttpRequest['headers'];
+  /** `?key=`. */
+  readonly key: string | undefined;
+  /** Of a call that names none; `undefined`: a new one. */
+  readonly id: string | undefined;
+}
 
 /**
  * The doors for calls over HTTP.
  *
  * `POST /v1/calls`: 202 with the id once the call is durable on `calls`; with `?wait=3s` the answer itself (see
- * {@link answerOf}), or 504 when the wait is over and the call goes on. The key of the record is `orderingKey`, else
- * `?key=`, else none: calls without a key have no order. A caller that repeats a call gives it an id of its own: the
- * first one counts. `GET /v1/results/{id}`: the answer as above, 202 while the call is on its way, 404 when nothing is
- * known of it.
+ * `answer-of.ts`), or 504 when the wait is over and the call goes on. The key of the record is `orderingKey`, else
+ * `?key=`, else none: calls without a key have no order. A caller that repeats a call gives it an id of its own, or the
+ * request an `Idempotency-Key`: the first one counts. As `application/x-ndjson` the body is a batch, one call a line, and so
+ * is the answer. Refused are 400 what cannot be read, 401 and 403 who may not, 409 a key that is in use, 413, 422 what is no
+ * call, 429 a client beyond its rate, 503 what cannot be stored now.
+ *
+ * `GET /v1/results/{id}`: the answer as above, 202 while the call is on its way, 404 when nothing is known of it.
  */
 export function callsRoutes(options: CallsApiOptions): readonly HttpRoute[] {
-  const { claims, timers, metrics, maxWaitMs = 30_000, maxWaiting = 1_000 } = options;
-  const intake = new BoundedIntake(options.sink, timers, options.maxHeld ?? 1_000, options.patienceMs ?? 5_000);
-  const recent = new RecentIds(10_000);
-  let waiting = 0;
-  metrics.gauge('larkspur_ingress_unstored_calls', 'Calls taken over HTTP and not yet durable', [], () => [
-    [{}, intake.held] as const,
-  ]);
-  metrics.gauge('larkspur_ingress_waiting_clients', 'Clients that wait for an answer', [], () => [
-    [{}, waiting] as const,
-  ]);
+  const results = new ResultDesk(options);
+  const desk = new CallDesk(options, results);
+  const calls: HttpRoute = {
+    ...{ method: 'POST', path: '/v1/calls', clients: true, maxBodyBytes: maxBatchBytes },
+    handle: (request) => defer(() => desk.post(request)),
+  };
+  const result: HttpRoute = {
+    ...{ method: 'GET', path: '/v1/results/:id', clients: true },
+    handle: (request) => defer(() => results.get(request)),
+  };
+  return [calls, result];
+}
 
-  /** Looks again and again, ever less often, until the call has ended. */
-  function lookUntilEnded(id: string): Observable<HttpResponse> {
-    return defer(() => claims.view(id)).pipe(
-      map((view) => answerOf(id, view)),
-      repeat({ delay: (count) => after(timers, Math.min(firstLookMs * 1.5 ** (count - 1), longestLookMs)) }),
-      filter((answer) => answer !== undefined),
-      take(1),
+class CallDesk {
+  readonly #options: CallsApiOptions;
+  readonly #clients: Clients;
+  readonly #intake: BoundedIntake;
+  readonly #once: OncePerKey;
+  readonly #results: ResultDesk;
+
+  constructor(options: CallsApiOptions, results: ResultDesk) {
+    const { sink, timers, metrics, patienceMs = 5_000, maxHeld = 1_000 } = options;
+    this.#options = options;
+    this.#results = results;
+    this.#clients = new Clients(options.clients);
+    this.#intake = new BoundedIntake(sink, timers, maxHeld, patienceMs);
+    this.#once = new OncePerKey(options.requestClaims, timers, patienceMs, options.newId());
+    metrics.gauge('larkspur_ingress_unstored_calls', 'Calls taken over HTTP and not yet durable', [], () => [
+      [{}, this.#intake.held],
+    ]);
+  }
+
+  post(request: HttpRequest): Observable<HttpResponse> {
+    const { query, headers, body, client } = request;
+    const batch = isBatch(headers['content-type']);
+    const wait = readWait(query['wait'], batch ? 0 : (this.#options.maxWaitMs ?? 30_000));
+    const given = headers['idempotency-key'];
+    const faults = [
+      ...('waitMs' in wait ? [] : [wait]),
+      ...faultsOf('key', query['key'], /^.{1,512}$/s, 'must be 1 to 512 characters'),
+      ...faultsOf('Idempotency-Key', given, /^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters'),
+    ];
+    const id = given === undefined ? undefined : client === undefined ? given : `${client}/${given}`;
+    const with_: Accompanying = { client, headers, key: query['key'], id };
+    if (batch) {
+      if (faults.length > 0) return of(invalid(faults, 400));
+      return this.#onceFor(id, body, () => this.#takeAll(body, with_));
+    }
+    const limited = this.#limited(client);
+    if (limited !== undefined) return of(limited);
+    const read = this.#read(body);
+    if (!('call' in read)) return of(withFaults(read, faults));
+    if (!('waitMs' in wait) || faults.length > 0) return of(invalid(faults));
+    return this.#onceFor(id, body, () => this.#hand(read.call, with_).pipe(map(answerTo))).pipe(
+      mergeMap((answer) => (answer.status === 202 ? this.#results.wait(answer, wait.waitMs) : of(answer))),
     );
   }
 
-  function waitForAnswer(id: string, waitMs: number): Observable<HttpResponse> {
-    return defer(() => {
-      if (waitMs === 0 || waiting >= maxWaiting) return of(accepted(id));
-      waiting++;
-      const over$ = after(timers, waitMs).pipe(map(() => stillGoing(id)));
-      return merge(lookUntilEnded(id), over$).pipe(
-        take(1),
-        finalize(() => waiting--),
-      );
-    });
+  #onceFor(id: string | undefined, body: Buffer, work$: () => Observable<HttpResponse>): Observable<HttpResponse> {
+    return id === undefined ? work$() : this.#once.run(id, body, work$);
   }
 
-  function post({ query, headers, body }: HttpRequest): Observable<HttpResponse> {
-    const read = readCall(body);
-    const wait = readWait(query['wait'], maxWaitMs);
-    const keyFault = faultOfKey(query['key']);
-    const faults = [
-      ...(read.ok ? [] : read.faults),
-      ...('waitMs' in wait ? [] : [wait]),
-      ...(keyFault === undefined ? [] : [keyFault]),
-    ];
-    if (!read.ok || !('waitMs' in wait) || faults.length > 0) return of(invalid(faults));
-    const id = read.call.id ?? options.newId();
-    const refusal = options.refusalOf(read.call, id);
-    if (refusal !== undefined) return of(invalid([refusal]));
-    if (!options.sinkReady()) return of(unavailable(read.call.id, 'Calls cannot be stored at present.'));
-    return intake.append(recordOf({ ...read.call, id }, query['key'], headers)).pipe(
-      mergeMap((taken) => {
-        if (taken.kind !== 'written') return of(notTaken(taken, id));
-        recent.add(id);
-        return waitForAnswer(id, wait.waitMs);
+  #takeAll(body: Buffer, with_: Accompanying): Observable<HttpResponse> {
+    const lines = linesOf(body);
+    if (lines === undefined || lines.length === 0) {
+      return of(invalid([{ at: '', message: 'must hold 1 to 1000 lines with a call each' }], 400));
+    }
+    const answers$ = lines.map(({ line, bytes }) => {
+      const limited = this.#limited(with_.client);
+      if (limited !== undefined) return of({ line, answer: limited });
+      const read = this.#read(bytes);
+      const id = with_.id === undefined ? undefined : `${with_.id}/${line}`;
+      const answer$ =
+        'call' in read ? this.#hand(read.call, { ...with_, id }).pipe(map(answerTo)) : of(withFaults(read, []));
+      return answer$.pipe(map((answer) => ({ line, answer })));
+    });
+    return forkJoin(answers$).pipe(map(batchAnswer));
+  }
+
+  #read(
+    bytes: Buffer,
+  ): { readonly call: Call } | { readonly faults: readonly Fault[]; readonly status: 400 | 413 | 422 } {
+    if (bytes.length > maxCallBytes) return { faults: [], status: 413 };
+    const read = readCall(bytes);
+    if (read.ok) return { call: read.call };
+    return { faults: read.faults, status: read.unreadable ? 400 : 422 };
+  }
+
+  /** Before anything else is looked at: what is wrong costs as much as what is right. */
+  #limited(client: string | undefined): HttpResponse | undefined {
+    const waitMs = this.#clients.take(client, this.#options.clock.now());
+    return waitMs > 0 ? tooMany(waitMs) : undefined;
+  }
+
+  /** Puts a call on its topic, unless something stands against it. */
+  #hand(call: Call, { client, headers, key, id: ofRequest }: Accompanying): Observable<Handed> {
+    const options = this.#options;
+    if (ofRequest !== undefined && call.id !== undefined) {
+      return of({ refusal: invalid([{ at: '/id', message: 'must not stand beside an Idempotency-Key' }]) });
+    }
+    const id = call.id ?? ofRequest ?? options.newId();
+    const forbiddenTo = this.#clients.refusalOf(client, call, options.appOf(call));
+    if (forbiddenTo !== undefined) return of({ refusal: forbidden(forbiddenTo) });
+    const impossible = options.refusalOf(call, id);
+    if (impossible !== undefined) return of({ refusal: invalid([impossible]) });
+    if (!options.sinkReady()) return of({ refusal: unavailable(call.id, 'Calls cannot be stored at present.') });
+    return this.#intake.append(recordOf({ ...call, id }, key, headers)).pipe(
+      map((taken): Handed => {
+        if (taken.kind !== 'written') return { refusal: notTaken(taken, id) };
+        this.#results.begun(id);
+        return { id };
       }),
     );
   }
+}
 
-  function get({ params: { id = '' } }: HttpRequest): Observable<HttpResponse> {
-    if (!/^[\x21-\x7e]{1,512}$/.test(id))
-      return of(invalid([{ at: 'id', message: 'must be 1 to 512 visible ASCII characters' }]));
-    if (!claims.ready()) return of(unknowable(id));
-    const late$ = after(timers, options.patienceMs ?? 5_000).pipe(map(() => unknowable(id)));
-    const known$ = claims
-      .view(id)
-      .pipe(
-        map((view) => answerOf(id, view) ?? (view.kind !== 'unknown' || recent.has(id) ? pending(id) : unknown(id))),
-      );
-    return merge(known$, late$).pipe(take(1));
-  }
+function answerTo(handed: Handed): HttpResponse {
+  return 'id' in handed ? accepted(handed.id) : handed.refusal;
+}
 
-  const calls: HttpRoute = { method: 'POST', path: '/v1/calls', handle: post };
-  const results: HttpRoute = { method: 'GET', path: '/v1/results/:id', handle: get };
-  return [calls, results];
+function withFaults(
+  { faults, status }: { readonly faults: readonly Fault[]; readonly status: 400 | 413 | 422 },
+  more: readonly Fault[],
+): HttpResponse {
+  return status === 413 ? tooLarge(maxCallBytes) : invalid([...faults, ...more], status);
 }
 
 function recordOf(call: Call, key: string | undefined, headers: HttpRequest['headers']): OutRecord {
@@ -139,79 +209,6 @@ function recordOf(call: Call, key: string | undefined, headers: HttpRequest['hea
   };
 }
 
-function faultOfKey(key: string | undefined): Fault | undefined {
-  if (key === undefined || (key.length > 0 && key.length <= 512)) return undefined;
-  return { at: 'key', message: 'must be 1 to 512 characters' };
-}
-
-const resultPath = (id: string): string => `/v1/results/${encodeURIComponent(id)}`;
-
-function accepted(id: string): HttpResponse {
-  return jsonResponse(202, { id, status: 'accepted', result: resultPath(id) }, { location: resultPath(id) });
-}
-
-function pending(id: string): HttpResponse {
-  return jsonResponse(202, { id, status: 'pending', result: resultPath(id) }, { 'retry-after': '1' });
-}
-
-function unknown(id: string): HttpResponse {
-  const detail = 'No worker has begun a call of this id, or its result is no longer kept.';
-  return problemResponse({ status: 404, code: 'not_found', title: 'Unknown call', detail, id });
-}
-
-function invalid(faults: readonly Fault[]): HttpResponse {
-  const detail = faults.map(({ at, message }) => `${at === '' ? 'the body' : at} ${message}`).join('; ');
-  return problemResponse({ status: 400, code: 'call_invalid', title: 'The call is not valid', detail, faults });
-}
-
-function stillGoing(id: string): HttpResponse {
-  const detail = `The wait is over, the call goes on. Its result will be at ${resultPath(id)}.`;
-  return problemResponse({
-    status: 504,
-    code: 'timed_out',
-    title: 'No answer yet',
-    detail,
-    id,
-    more: { result: resultPath(id) },
-  });
-}
-
-function notTaken(taken: Exclude<Intake, { kind: 'written' }>, id: string): HttpResponse {
-  switch (taken.kind) {
-    case 'too-large': {
-      const detail = `The call is larger than the ${taken.limitBytes} bytes that the topic takes.`;
-      return problemResponse({ status: 413, code: 'record_too_large', title: 'Too large', detail, id });
-    }
-    case 'busy':
-      return unavailable(id, 'Too many calls wait to be stored; this one was not taken.');
-    case 'late':
-      return unavailable(
-        id,
-        'The call was not stored in time, but may be yet. Send it again under the same id: it counts once.',
-      );
-  }
-}
-
-function unavailable(id: string | undefined, detail: string): HttpResponse {
-  const about = id === undefined ? {} : { id };
-  return problemResponse({
-    status: 503,
-    code: 'sink_unavailable',
-    title: 'Not stored',
-    detail,
-    retryAfterSeconds: 5,
-    ...about,
-  });
-}
-
-function unknowable(id: string): HttpResponse {
-  const detail = 'The store of results does not answer at present.';
-  return problemResponse({
-    status: 503,
-    code: 'redis_unavailable',
-    title: 'Not known now',
-    detail,
-    id,
-    retryAfterSeconds: 5,
-  });
+function faultsOf(at: string, text: string | undefined, form: RegExp, message: string): Fault[] {
+  return text === undefined || form.test(text) ? [] : [{ at, message }];
 }

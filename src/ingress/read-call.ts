@@ -4,7 +4,9 @@ import { whyNotJson } from '../model/why-not-json.ts';
 
 /** A call as it came over HTTP, or everything that is wrong with it. */
 export type ReadCall =
-  { readonly ok: true; readonly call: Call } | { readonly ok: false; readonly faults: readonly CallFault[] };
+  | { readonly ok: true; readonly call: Call }
+  /** `unreadable`: not even JSON. */
+  | { readonly ok: false; readonly unreadable: boolean; readonly faults: readonly CallFault[] };
 
 /** Reads a call out of the bytes of a body. Total: any bytes give a call or faults that name their place. */
 export function readCall(body: Buffer): ReadCall {
@@ -21,9 +23,10 @@ export function readCall(body: Buffer): ReadCall {
   } catch (error) {
     return fault(`is not JSON: ${whyNotJson(error, text)}`);
   }
-  return checkCall(value);
+  const checked = checkCall(value);
+  return checked.ok ? checked : { ok: false, unreadable: false, faults: checked.faults };
 }
 
 function fault(message: string): ReadCall {
-  return { ok: false, faults: [{ at: '', message }] };
+  return { ok: false, unreadable: true, faults: [{ at: '', message }] };
 }

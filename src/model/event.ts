@@ -1,5 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 
+import { headerText, type RecordHeaders } from './record.ts';
+
 /** The value of a record on `events`: Feishu's decrypted body with what Larkspur adds beside it. */
 export const eventSchema = Type.Object(
   {
@@ -18,3 +20,9 @@ export const eventSchema = Type.Object(
 
 /** One Feishu event. */
 export type Event = Static<typeof eventSchema>;
+
+/** What an event is called on its topic, by its CloudEvents headers: the same for all its deliveries. `undefined`: no event. */
+export function eventName(headers: RecordHeaders): string | undefined {
+  const parts = ['ce_source', 'ce_type', 'ce_id'].map((name) => headerText(headers, name));
+  return parts.includes(undefined) ? undefined : parts.join(' ');
+}

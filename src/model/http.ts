@@ -10,6 +10,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The raw bytes, empty when there were none. */
   readonly body: Buffer;
+  /** Name of the client whose token was shown; `undefined`: the token of the house, or none was asked for. */
+  readonly client?: string | undefined;
 }
 
 /** What a door answers. */

@@ -14,6 +14,8 @@ export interface HttpRoute {
   readonly path: string;
   /** Whether anybody may ask, token or not: probes, and doors that verify their callers themselves. Default false. */
   readonly open?: boolean;
+  /** Whether the tokens of clients open it, too. Default false. */
+  readonly clients?: boolean;
   /** Largest body in bytes. Default: the server's. */
   readonly maxBodyBytes?: number;
   /** Whether its access lines are only worth the level `debug`: probes and scrapes. Default false. */

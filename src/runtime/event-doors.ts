@@ -37,6 +37,7 @@ export function eventDoors(config: Config, live: LiveRoutes, stores: Stores, par
     settings: config.events,
     sink: stores.sink,
     claims: stores.eventClaims,
+    finder: stores.finder,
     clock: parts.clock,
     timers: parts.timers,
     metrics: parts.metrics,

@@ -32,3 +32,9 @@ export function refusals(config: Config): (call: Call, id: string) => Fault | un
     return 'reason' in plan ? { at: plan.at, message: plan.message } : undefined;
   };
 }
+
+/** Which app a call of Feishu's goes out as: the one that it names, else the only one. `undefined` for other upstreams. */
+export function appOf({ apps, upstreams }: Config): (call: Call) => string | undefined {
+  const [only] = apps.length === 1 ? apps : [];
+  return ({ upstream = 'feishu', app }) => (upstreams[upstream]?.profile === 'feishu' ? (app ?? only?.id) : undefined);
+}

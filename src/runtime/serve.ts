@@ -16,7 +16,7 @@ import { breakerDesk } from './breaker-desk.ts';
 import { LocalDesk } from './dead-letters/desk.ts';
 import { type EventDoors, eventDoors } from './event-doors.ts';
 import { LiveRoutes } from './live-routes.ts';
-import { refusals } from './profiles.ts';
+import { appOf, refusals } from './profiles.ts';
 import { type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
@@ -69,7 +69,8 @@ export async function serve(
   });
   const listen = async (name: string, { host, port }: Address, routes: readonly HttpRoute[]): Promise<string> => {
     const { log, metrics } = parts;
-    const server = await startServer({ name, host, port, routes, token: config.adminToken, log, metrics });
+    const clients = name === 'ingress' ? config.clients : [];
+    const server = await startServer({ name, host, port, routes, token: config.adminToken, clients, log, metrics });
     servers.push(server);
     return `http://${server.host}:${server.port}`;
   };
@@ -115,9 +116,13 @@ export async function serve(
             ...callsRoutes({
               sink: stores.sink,
               claims: stores.claims,
+              requestClaims: stores.requestClaims,
+              clients: config.clients,
+              clock: parts.clock,
               timers: parts.timers,
               metrics: parts.metrics,
               newId: randomUUID,
+              appOf: appOf(config),
               refusalOf: refusals(config),
               sinkReady: () => stores.readiness().every(({ ready }) => ready),
             }),

@@ -3,6 +3,7 @@ import type { Observable } from 'rxjs';
 import { openEmbedded } from '../adapters/embedded/embedded.ts';
 import { MemoryQuotaLog } from '../adapters/embedded/quota-log.ts';
 import type { ReadinessCheck } from '../adapters/http/admin-routes.ts';
+import { KafkaFinder } from '../adapters/kafka/finder.ts';
 import { tuningFor } from '../adapters/kafka/life.ts';
 import { KafkaReader } from '../adapters/kafka/reader.ts';
 import { createKafkaSink } from '../adapters/kafka/sink.ts';
@@ -23,6 +24,7 @@ import type { Logger } from '../ports/logger.ts';
 import { type Metrics, noMetrics } from '../ports/metrics.ts';
 import type { QuotaLog } from '../ports/quota-log.ts';
 import type { Random } from '../ports/random.ts';
+import type { RecordFinder } from '../ports/record-finder.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 import type { RecordSource } from '../ports/record-source.ts';
 import type { TopicReader } from '../ports/topic-reader.ts';
@@ -45,6 +47,10 @@ export interface Stores {
   readonly quota: QuotaLog;
   /** Claims on events that come in: which of them are known. */
   readonly eventClaims: ClaimStore;
+  /** Claims on requests with an `Idempotency-Key`. */
+  readonly requestClaims: ClaimStore;
+  /** Tells whether an event stands on its topic. */
+  readonly finder: RecordFinder;
   /** A member of the workers' group, reading `calls` and the delay topics. */
   source(): RecordSource;
   /** A member of the routes' group, reading `events`. */
@@ -79,6 +85,8 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     claims: store.claims,
     quota: new MemoryQuotaLog(clock),
     eventClaims: store.eventClaims,
+    requestClaims: store.requestClaims,
+    finder: store.finder,
     source: () => store.source('larkspur-worker', inputTopics),
     eventSource: () => store.source('larkspur-worker-routes', eventTopics),
     readiness: () => [
@@ -115,7 +123,10 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
   const claims = new ClaimsThroughOutage(inRedis, parts);
   const quota = new RedisQuotaLog(redis, parts.timers, parts.log, { keyPrefix });
   const eventClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${keyPrefix}event:` });
-  const sink = createKafkaSink(shared);
+  const requestClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${keyPrefix}request:` });
+  const reader = new KafkaReader(shared);
+  const finder = new KafkaFinder(reader, parts.timers);
+  const sink = createKafkaSink({ ...shared, once: { topics: new Set(eventTopics), finder } });
   const sources: ReturnType<typeof createKafkaSource>[] = [];
   const member = (group: string, topics: readonly string[]): RecordSource => {
     const source = createKafkaSource({ ...shared, group, topics, tuning: tuningFor(kafka.sessionTimeoutMs) });
@@ -128,23 +139,26 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     claims,
     quota,
     eventClaims,
+    requestClaims,
+    finder,
     source: () => member(kafka.group, inputTopics),
     eventSource: () => member(`${kafka.group}-routes`, eventTopics),
     readiness: () => [
       check(
         'kafka',
-        sources.every((source) => source.ready()),
-        'no partitions assigned, or nothing fetched lately',
+        sink.ready() && sources.every((source) => source.ready()),
+        'no partitions assigned, nothing fetched lately, or writes fail',
       ),
       check('redis', claims.ready(), 'Redis does not answer: calls whose platform knows a key go on, the others wait'),
     ],
-    reader: new KafkaReader(shared),
+    reader,
     walkSource: (name, topic) =>
       createKafkaSource({ ...shared, metrics: noMetrics, group: stores.walkGroup(name), topics: [topic] }),
     walkGroup: (name) => `${kafka.group}-${name}`,
     tail: (topic, last) => kafkaTail(topic, { ...shared, last, follow: false }),
     close: async () => {
       await Promise.all(sources.map((source) => source.close()));
+      finder.close();
       await sink.close();
       claims.close();
       inRedis.close();

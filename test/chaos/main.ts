@@ -11,6 +11,7 @@ import { faultsAtUpstream } from './scenarios/faults.ts';
 import { hangUpstream } from './scenarios/hang-upstream.ts';
 import { killWorker } from './scenarios/kill-worker.ts';
 import { loseBroker } from './scenarios/lose-broker.ts';
+import { loseIngress } from './scenarios/lose-ingress.ts';
 import { loseRedis } from './scenarios/lose-redis.ts';
 import { resetUpstream } from './scenarios/reset-upstream.ts';
 import { severalFaults } from './scenarios/several-faults.ts';
@@ -29,6 +30,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   slow: slowStores,
   cut: cutNetwork,
   churn,
+  ingress: loseIngress,
   several: severalFaults,
   faults: faultsAtUpstream,
 };
@@ -38,6 +40,8 @@ const usage = `npm run chaos -- ${Object.keys(scenarios).join('|')}|all [options
   --keys N      ordering keys (1000)
   --records N   backlog of hang (1000000; of all: 200000)
   --hang S      seconds that the upstream hangs (180; of all: 60)
+  --events N    events to ingress (20000; of all: 5000)
+  --outage S    seconds that Kafka is away from ingress (30)
   --minutes N   how long several goes on (5; of all: 3)
   --seed N      what several picks (random, printed)
   --json        print one object per scenario and no progress; all ends with one of its own`;
@@ -49,6 +53,8 @@ const { values, positionals } = parseArgs({
     keys: { type: 'string' },
     records: { type: 'string' },
     hang: { type: 'string' },
+    events: { type: 'string' },
+    outage: { type: 'string' },
     minutes: { type: 'string' },
     seed: { type: 'string' },
     json: { type: 'boolean', default: false },
@@ -65,6 +71,8 @@ const sizes = {
   keys: number(values.keys, 1_000),
   records: number(values.records, 1_000_000, 200_000),
   hangSeconds: number(values.hang, 180, 60),
+  events: number(values.events, 20_000, 5_000),
+  outageSeconds: number(values.outage, 30),
   minutes: number(values.minutes, 5, 3),
   seed: number(values.seed, 1 + Math.floor(Math.random() * 1_000_000)),
 };

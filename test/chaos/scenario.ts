@@ -11,6 +11,10 @@ export interface Settings {
   readonly records: number;
   /** Seconds that the upstream hangs. */
   readonly hangSeconds: number;
+  /** Events of Feishu. */
+  readonly events: number;
+  /** Seconds that Kafka is away from the ingresses. */
+  readonly outageSeconds: number;
   /** For scenarios that do not hurt them. */
   readonly services: GivenServices;
   /** How long several faults go on, minutes. */

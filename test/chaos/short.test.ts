@@ -7,6 +7,7 @@ import type { Settings } from './scenario.ts';
 import { drainWorker } from './scenarios/drain-worker.ts';
 import { hangUpstream } from './scenarios/hang-upstream.ts';
 import { killWorker } from './scenarios/kill-worker.ts';
+import { loseIngress } from './scenarios/lose-ingress.ts';
 import { resetUpstream } from './scenarios/reset-upstream.ts';
 import { isolatedWorker } from './scenarios/zombie-worker.ts';
 import type { Played } from './world/play.ts';
@@ -25,6 +26,8 @@ describeWithServices('workers as processes of their own', (brokers, redisUrl) =>
     keys: 500,
     records: 30_000,
     hangSeconds: 10,
+    events: 4_000,
+    outageSeconds: 12,
     services: { brokers, redisUrl },
     minutes: 1,
     seed: 1,
@@ -72,6 +75,14 @@ describeWithServices('workers as processes of their own', (brokers, redisUrl) =>
     'G2, P22: an upstream that acts and then resets: repeated under the key, or reported as unknown, never guessed',
     async () => {
       expectPass(await resetUpstream({ ...settings, calls: 2_000, keys: 300 }));
+    },
+    longMs,
+  );
+
+  it(
+    'each event once on events, in the order of its chat, while an ingress is killed and Kafka is away',
+    async () => {
+      expectPass(await loseIngress(settings));
     },
     longMs,
   );

@@ -80,6 +80,7 @@ export async function openEventDoor(options: EventDoorOptions = {}): Promise<Eve
     settings: { ...defaults.events, ...settings },
     sink: options.sink?.(store) ?? store.sink,
     claims: store.eventClaims,
+    finder: store.finder,
     clock: time,
     timers: time,
     metrics,

@@ -4,11 +4,13 @@ import type { InRecord } from '../../model/record.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
+import type { RecordFinder } from '../../ports/record-finder.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 import type { RecordSource } from '../../ports/record-source.ts';
 import type { TopicReader } from '../../ports/topic-reader.ts';
 
 import { EmbeddedClaims } from './claims.ts';
+import { EmbeddedFinder } from './finder.ts';
 import { LmdbStore } from './lmdb-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { Offsets } from './offsets.ts';
@@ -38,10 +40,13 @@ export interface EmbeddedOptions {
 export interface Embedded {
   readonly clusterId: string;
   readonly sink: RecordSink;
+  readonly finder: RecordFinder;
   readonly claims: ClaimStore;
   /** Claims on events that come in, with ids of their own. */
   readonly eventClaims: ClaimStore;
   readonly reader: TopicReader;
+  /** Claims on requests, likewise. */
+  readonly requestClaims: ClaimStore;
   /** Opens one more topic; one that is open stays as it is. */
   declare(topic: EmbeddedTopic): void;
   /** Joins a group as its only member. */
@@ -72,9 +77,11 @@ export function openEmbedded(options: EmbeddedOptions): Embedded {
 class OpenHouse implements Embedded {
   readonly clusterId: string;
   readonly sink: RecordSink;
+  readonly finder: RecordFinder;
   readonly claims: EmbeddedClaims;
   readonly eventClaims: EmbeddedClaims;
   readonly reader: TopicReader;
+  readonly requestClaims: EmbeddedClaims;
   readonly #store: Store;
   readonly #topics: Topics;
   readonly #offsets: Offsets;
@@ -87,9 +94,11 @@ class OpenHouse implements Embedded {
     this.#nextTurn = nextTurn;
     this.clusterId = this.#store.clusterId;
     this.sink = new EmbeddedSink(this.#topics, this.#store, clock);
+    this.finder = new EmbeddedFinder(this.#topics);
     this.claims = new EmbeddedClaims(this.#store, clock, timers);
     this.eventClaims = new EmbeddedClaims(this.#store, clock, timers, 'event-claims');
     this.reader = new EmbeddedReader(this.#topics, this.#offsets, nextTurn);
+    this.requestClaims = new EmbeddedClaims(this.#store, clock, timers, 'request-claims');
   }
 
   declare(topic: EmbeddedTopic): void {
@@ -128,6 +137,7 @@ class OpenHouse implements Embedded {
     this.#topics.close();
     this.claims.close();
     this.eventClaims.close();
+    this.requestClaims.close();
     await this.#store.close();
   }
 }

@@ -2,9 +2,12 @@ import { type ErrorCode, LarkspurError, messageOf } from '../../model/errors.ts'
 import { type HttpResponse, problemResponse } from '../../model/http.ts';
 
 const statusOf: Partial<Record<ErrorCode, number>> = {
-  call_invalid: 400,
+  call_invalid: 422,
   bad_request: 400,
   unauthorized: 401,
+  forbidden: 403,
+  conflict: 409,
+  rate_limited: 429,
   not_found: 404,
   topic_missing: 404,
   record_too_large: 413,

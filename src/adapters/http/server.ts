@@ -5,12 +5,12 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { take, throwIfEmpty } from 'rxjs';
 
 import { LarkspurError, messageOf } from '../../model/errors.ts';
-import { type HttpResponse, problemResponse } from '../../model/http.ts';
+import { type HttpRequest, type HttpResponse, problemResponse } from '../../model/http.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 
-import { createGuard, isLoopbackHost } from './guard.ts';
+import { type ClientToken, createGuard, isLoopbackHost } from './guard.ts';
 import { listenFailure, problemOf } from './problem-of.ts';
 import { toHttpRequest } from './to-http-request.ts';
 import { unpack } from './unpack.ts';
@@ -25,6 +25,8 @@ export interface ServerOptions {
   readonly routes: readonly HttpRoute[];
   /** Bearer token that every route but the open ones asks for. Needed when the host is not a loopback one. */
   readonly token?: string | undefined;
+  /** Tokens for the routes that are for clients. With any, these routes ask for one also on a loopback host. */
+  readonly clients?: readonly ClientToken[];
   readonly log: Logger;
   readonly metrics: Metrics;
   /** Largest request body in bytes. Default 1 MiB. */
@@ -51,8 +53,8 @@ const latencyBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
  * @throws {LarkspurError} `config_invalid` when a host beyond loopback has no token or cannot be bound, `port_in_use`
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { name, host, port, token } = options;
-  if (token === undefined && !isLoopbackHost(host)) {
+  const { name, host, port, token, clients = [] } = options;
+  if (token === undefined && clients.length === 0 && !isLoopbackHost(host)) {
     throw new LarkspurError('config_invalid', `${name} would listen on ${host}:${port} without a token`, {
       cure: 'Set LARKSPUR_ADMIN_TOKEN, or listen on 127.0.0.1 only.',
     });
@@ -76,7 +78,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-function build({ name, token, routes, log, metrics, maxBodyBytes = 1_048_576 }: ServerOptions): FastifyInstance {
+function build({
+  name,
+  token,
+  clients = [],
+  routes,
+  log,
+  metrics,
+  maxBodyBytes = 1_048_576,
+}: ServerOptions): FastifyInstance {
   const server = fastify({
     logger: false,
     bodyLimit: maxBodyBytes,
@@ -96,7 +106,10 @@ function build({ name, token, routes, log, metrics, maxBodyBytes = 1_048_576 }: 
     },
     clientErrorHandler: refuseConnection,
   });
-  const refuse = createGuard(token);
+  const forClients = createGuard(token, clients);
+  // With clients and no token of the house, what is not for clients opens to nobody.
+  const forOthers = createGuard(token ?? (clients.length > 0 ? randomUUID() : undefined));
+  const clientOf = new WeakMap<FastifyRequest, string>();
   const quiet = new Set(routes.filter((route) => route.quiet).map((route) => route.path));
 
   // Doors get the raw bytes: signatures are made over them, and JSON is parsed where its mistakes can be named.
@@ -153,19 +166,23 @@ function build({ name, token, routes, log, metrics, maxBodyBytes = 1_048_576 }: 
         ? {}
         : {
             preParsing: (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void) => {
-              const refusal = refuse(request.headers);
-              if (refusal === undefined) done();
-              else void send(reply, refusal);
+              const judged = (route.clients === true ? forClients : forOthers)(request.headers);
+              if ('refusal' in judged) {
+                void send(reply, judged.refusal);
+                return;
+              }
+              if (judged.client !== undefined) clientOf.set(request, judged.client);
+              done();
             },
           }),
-      handler: (request, reply) => answer(route, request, reply),
+      handler: (request, reply) => answer(route, toHttpRequest(request, clientOf.get(request)), reply),
     });
   }
   return server;
 }
 
-function answer(route: HttpRoute, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const answer$ = route.handle(toHttpRequest(request)).pipe(
+function answer(route: HttpRoute, request: HttpRequest, reply: FastifyReply): FastifyReply {
+  const answer$ = route.handle(request).pipe(
     throwIfEmpty(() => new Error(`${route.method} ${route.path} ended without an answer`)),
     take(1),
   );

@@ -3,11 +3,12 @@ import type { FastifyRequest } from 'fastify';
 import type { HttpRequest } from '../../model/http.ts';
 
 /** A request as our doors see it, out of fastify's. */
-export function toHttpRequest(request: FastifyRequest): HttpRequest {
+export function toHttpRequest(request: FastifyRequest, client: string | undefined): HttpRequest {
   return {
     params: textsOf(request.params),
     query: textsOf(request.query),
     headers: { ...textsOf(request.headers), 'x-request-id': request.id },
+    client,
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
   };
 }

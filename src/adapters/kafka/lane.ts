@@ -11,6 +11,8 @@ export interface Outgoing {
   readonly message: Message;
   readonly bytes: number;
   readonly acknowledge: (ack: Ack) => void;
+  /** Asked before it is sent again, of a record that must not stand twice: its offset, or `undefined` when it stands nowhere. */
+  readonly written?: () => Promise<number | undefined>;
 }
 
 /** What a lane does to the world. */
@@ -48,6 +50,8 @@ export class Lane {
   #closed = false;
   #most = mostRecords;
   #failures = 0;
+  /** So many at the front were sent, and nobody knows whether they were written. */
+  #doubtful = 0;
 
   constructor(partition: number, world: LaneWorld) {
     this.#partition = partition;
@@ -69,6 +73,8 @@ export class Lane {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0 && !this.#closed) {
+      if (this.#doubtful > 0) await this.#withdraw();
+      if (this.#queue.length === 0) break;
       const leave = await this.#world.gate.enter();
       // Counted only now: what queued at the gate goes along.
       const count = this.#fitting();
@@ -79,12 +85,26 @@ export class Lane {
         this.#most = Math.min(mostRecords, this.#most * 2);
         this.#settle(batch, (index) => ({ kind: 'written', partition: this.#partition, offset: base + index }));
       } catch (error) {
-        if (!this.#world.isTooLarge(error)) await this.#backOff(error);
-        else if (count > 1) this.#most = Math.ceil(count / 2);
+        if (!this.#world.isTooLarge(error)) {
+          this.#doubtful = Math.max(this.#doubtful, count);
+          await this.#backOff(error);
+        } else if (count > 1) this.#most = Math.ceil(count / 2);
         else await this.#refuse(batch);
       }
     }
     this.#busy = false;
+  }
+
+  /** What was sent in vain may have been written all the same: of what must not stand twice the topic is asked. */
+  async #withdraw(): Promise<void> {
+    const doubtful = this.#queue.slice(0, this.#doubtful);
+    const offsets = await Promise.all(doubtful.map(async ({ written }) => written?.()));
+    this.#queue = this.#queue.filter((_, index) => offsets[index] === undefined);
+    this.#doubtful = 0;
+    for (const [index, { acknowledge }] of doubtful.entries()) {
+      const offset = offsets[index];
+      if (offset !== undefined) acknowledge({ kind: 'written', partition: this.#partition, offset });
+    }
   }
 
   #fitting(): number {

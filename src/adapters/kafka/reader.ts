@@ -43,6 +43,15 @@ export class KafkaReader implements TopicReader {
     return this.#ask(`look at ${topic}`, (admin) => boundsOf(admin, prefix + topic, timers));
   }
 
+  /** The first offset of each partition whose record was written then or later, the end where there is none. Emits once. */
+  since(topic: string, wallMs: number): Observable<ReadonlyMap<number, number>> {
+    const fullName = this.#options.prefix + topic;
+    return this.#ask(`look at ${topic}`, async (admin) => {
+      const found = await admin.fetchTopicOffsetsByTimestamp(fullName, wallMs);
+      return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+    });
+  }
+
   committed(group: string, topic: string): Observable<ReadonlyMap<number, number>> {
     const fullName = this.#options.prefix + topic;
     return this.#ask(`look at group ${group}`, async (admin) => {

@@ -1,5 +1,6 @@
 import { Observable } from 'rxjs';
 
+import { eventName } from '../../model/event.ts';
 import { partitionFor } from '../../model/partitioner.ts';
 import type { OutRecord } from '../../model/record.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
@@ -10,7 +11,8 @@ import type { Ack, RecordSink } from '../../ports/record-sink.ts';
 
 import { brief, createClient, type KafkaOptions } from './client.ts';
 import { larkspurErrorOf, troubleOf, typeOf } from './errors.ts';
-import { Lane } from './lane.ts';
+import type { KafkaFinder } from './finder.ts';
+import { Lane, type Outgoing } from './lane.ts';
 import { OpenWrites } from './open-writes.ts';
 import { Producers } from './producers.ts';
 import { outHeadersOf, wireSizeOf } from './record.ts';
@@ -27,10 +29,14 @@ export interface KafkaSinkOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Looks before an event is sent again to one of these topics, so that a lost acknowledgement does not double it. */
+  readonly once?: { readonly topics: ReadonlySet<string>; readonly finder: KafkaFinder };
 }
 
 /** {@link RecordSink} on Kafka. */
 export interface KafkaSink extends RecordSink {
+  /** `false` while writes have been failing for two seconds. */
+  ready(): boolean;
   /**
    * Ends the connections. What was appended and not acknowledged by then may or may not be written and is never
    * acknowledged: `flush` first. Rejects never.
@@ -48,6 +54,9 @@ export function createKafkaSink(options: KafkaSinkOptions): KafkaSink {
 }
 
 const topicRetryMs = 1_000;
+// Records carry the clock of who wrote them.
+const clockSkewMs = 60_000;
+const unreadyAfterMs = 2_000;
 // Measured with 12 partitions at full load: fewer leave the broker idle, more make batches of one.
 const sendsAtOnce = 2;
 
@@ -73,6 +82,8 @@ class LaneSink implements KafkaSink {
   readonly #writes = new OpenWrites();
   readonly #destinations = new Map<string, Destination>();
   readonly #failed: Counter;
+  /** Since when the last write of a partition has been failing, monotonic milliseconds. */
+  readonly #failing = new Map<string, number>();
   #closed = false;
 
   constructor(options: KafkaSinkOptions) {
@@ -97,6 +108,11 @@ class LaneSink implements KafkaSink {
         subscriber.complete();
       });
     });
+  }
+
+  ready(): boolean {
+    const untilMs = this.#options.clock.now() - unreadyAfterMs;
+    return [...this.#failing.values()].every((sinceMs) => sinceMs > untilMs);
   }
 
   flush(): Observable<void> {
@@ -141,7 +157,15 @@ class LaneSink implements KafkaSink {
       lanes.set(partition, lane);
     }
     const message = { partition, key, value, headers: outHeadersOf(headers) };
-    lane.push({ message, bytes: wireSizeOf(record), acknowledge });
+    lane.push({ message, bytes: wireSizeOf(record), acknowledge, ...this.#onceOnly(record) });
+  }
+
+  #onceOnly({ topic, key, headers }: OutRecord): Pick<Outgoing, 'written'> {
+    const { once, clock } = this.#options;
+    const name = once?.topics.has(topic) === true ? eventName(headers) : undefined;
+    if (once === undefined || name === undefined || key === null) return {};
+    const sinceMs = clock.wall() - clockSkewMs;
+    return { written: async () => (await once.finder.locate({ topic, key, name, sinceMs }))?.offset };
   }
 
   #openLane(topic: string, partition: number): Lane {
@@ -149,10 +173,18 @@ class LaneSink implements KafkaSink {
     const destination = this.#classOf(topic);
     return new Lane(partition, {
       gate: this.#gate,
-      send: (messages) => this.#producers.send(destination, topic, messages),
+      send: async (messages) => {
+        const offset = await this.#producers.send(destination, topic, messages);
+        this.#failing.delete(`${topic}/${partition}`);
+        return offset;
+      },
       isTooLarge: (error) => troubleOf(error) === 'too-large',
       limitBytes: () => this.#sizes.limitBytes(topic),
-      onFailure: (error, waitMs) => this.#tell(topic, error, waitMs),
+      onFailure: (error, waitMs) => {
+        const place = `${topic}/${partition}`;
+        if (!this.#failing.has(place)) this.#failing.set(place, this.#options.clock.now());
+        this.#tell(topic, error, waitMs);
+      },
       timers,
       random,
     });

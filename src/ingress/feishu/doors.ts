@@ -5,6 +5,7 @@ import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 import type { Metrics } from '../../ports/metrics.ts';
+import type { RecordFinder } from '../../ports/record-finder.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 import type { Route } from '../../ports/route.ts';
 
@@ -34,6 +35,7 @@ export interface EventDoorOptions {
   readonly sink: RecordSink;
   /** Of events alone: their ids are not those of calls. */
   readonly claims: ClaimStore;
+  readonly finder: RecordFinder;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly metrics: Metrics;
@@ -58,9 +60,9 @@ const maxBodyBytes = 1_048_576;
  * 503 with `Retry-After` when an event could not be stored in time: Feishu then delivers it again.
  */
 export function feishuRoutes(options: EventDoorOptions): readonly HttpRoute[] {
-  const { settings, metrics, timers, sink } = options;
+  const { settings, metrics } = options;
   const gate = new DeliveryGate(options.apps, settings, options.clock, metrics);
-  const intake = new EventIntake(sink, options.claims, timers, options.process, settings);
+  const intake = new EventIntake(options, settings);
   const desk = new CallbackDesk({ ...options, intake });
   gauges(metrics, intake, desk);
 

@@ -14,10 +14,12 @@ import {
   take,
 } from 'rxjs';
 
+import { eventName } from '../../model/event.ts';
 import { type OutRecord, sizeOf } from '../../model/record.ts';
 import { after } from '../../operators/interop/after.ts';
 import type { Claim, ClaimReply, ClaimStore } from '../../ports/claim-store.ts';
-import type { Timers } from '../../ports/clock.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
+import type { Position, RecordFinder } from '../../ports/record-finder.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 
 /** What became of an event. */
@@ -34,6 +36,19 @@ export type Taken =
 /** The right to put an event on `events`; without a claim when the store gives none any more. */
 interface Grant {
   readonly claim: Claim | undefined;
+  /** Since somebody first may have put it there, milliseconds; `undefined`: nobody has. */
+  readonly triedAgoMs: number | undefined;
+}
+
+/** What the intake works with. */
+export interface EventIntakeParts {
+  readonly sink: RecordSink;
+  readonly claims: ClaimStore;
+  readonly finder: RecordFinder;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Names this process among all; claims carry it. */
+  readonly process: string;
 }
 
 /** What may be set for the intake of events. */
@@ -52,31 +67,27 @@ export interface EventIntakeOptions {
 const leaseMs = 10_000;
 const renewMs = 3_000;
 const askAgainMs = 100;
+// Records carry the clock of who wrote them.
+const clockSkewMs = 60_000;
 
 /**
  * Puts each event on `events` once, however often and at however many processes it is delivered.
  *
  * An event is claimed, produced, and only then marked as done; a delivery is answered after that. So a process that dies
- * in between leaves an open claim, which ends with its lease: the next delivery begins anew. While the claim is held, the
+ * in between leaves an open claim, which ends with its lease: the next delivery looks whether the event stands on the topic,
+ * and begins anew when it does not. While the claim is held, the
  * same event is not begun a second time: a delivery of it waits for the first one, here and in other processes. A write
  * that outlasts the patience of its delivery goes on and keeps its claim; the redelivery finds it done.
  */
 export class EventIntake {
-  readonly #sink: RecordSink;
-  readonly #claims: ClaimStore;
-  readonly #timers: Timers;
+  readonly #parts: EventIntakeParts;
   readonly #options: EventIntakeOptions;
   readonly #underWay = new Map<string, Observable<Taken>>();
   #heldBytes = 0;
   #deliveries = 0;
-  readonly #process: string;
 
-  /** @param process names this process among all; claims carry it */
-  constructor(sink: RecordSink, claims: ClaimStore, timers: Timers, process: string, options: EventIntakeOptions) {
-    this.#sink = sink;
-    this.#claims = claims;
-    this.#timers = timers;
-    this.#process = process;
+  constructor(parts: EventIntakeParts, options: EventIntakeOptions) {
+    this.#parts = parts;
     this.#options = options;
   }
 
@@ -111,7 +122,7 @@ export class EventIntake {
   #begin(key: string, record: OutRecord, bytes: number): Observable<Taken> {
     this.#heldBytes += bytes;
     const work$ = this.#claimed(key).pipe(
-      mergeMap((reply) => (typeof reply === 'string' ? of(reply) : this.#produce(record, reply))),
+      mergeMap((reply) => (typeof reply === 'string' ? of(reply) : this.#carryThrough(record, reply))),
       finalize(() => {
         this.#underWay.delete(key);
         this.#heldBytes -= bytes;
@@ -125,60 +136,81 @@ export class EventIntake {
   /** The claim, or why there is none. Gives up when the delivery does: then nothing has begun. */
   #claimed(key: string): Observable<Taken | Grant> {
     const { dedupeMs } = this.#options;
-    const origin = `${this.#process}/${this.#deliveries++}`;
-    const asked$ = defer(() => this.#claims.claim({ id: key, origin, leaseMs, ttlMs: dedupeMs, sent: false })).pipe(
-      map((reply) => outcomeOf(key, reply)),
+    const { claims, timers, process } = this.#parts;
+    const origin = `${process}/${this.#deliveries++}`;
+    const asked$ = defer(() => claims.claim({ id: key, origin, leaseMs, ttlMs: dedupeMs, sent: true })).pipe(
+      map((reply) => outcomeOf(key, reply, dedupeMs)),
       // Of another process that is at it: asked again until it has ended, or the delivery has.
-      repeat({ delay: () => after(this.#timers, askAgainMs) }),
+      repeat({ delay: () => after(timers, askAgainMs) }),
       filter((outcome) => outcome !== undefined),
     );
     return merge(asked$, this.#late()).pipe(take(1));
   }
 
-  #produce(record: OutRecord, { claim }: Grant): Observable<Taken> {
-    const written$ = this.#sink.append(record).pipe(
-      mergeMap((ack) => {
-        const taken: Taken = ack.kind === 'written' ? 'stored' : 'too-large';
-        const result = ack.kind === 'written' ? `${record.topic}/${ack.partition}/${ack.offset}` : '';
-        return claim === undefined ? of(taken) : this.#finish(claim, taken, result);
-      }),
+  #carryThrough(record: OutRecord, { claim, triedAgoMs }: Grant): Observable<Taken> {
+    const stored$ = this.#found(record, triedAgoMs).pipe(
+      mergeMap((found) =>
+        found === undefined ? this.#produce(record, claim) : this.#end(claim, 'duplicate', record, found),
+      ),
     );
-    if (claim === undefined) return written$;
-    return merge(written$, this.#renewals(claim)).pipe(take(1));
+    if (claim === undefined) return stored$;
+    return merge(stored$, this.#renewals(claim)).pipe(take(1));
   }
 
-  #finish(claim: Claim, taken: Taken, result: string): Observable<Taken> {
-    const ttlMs = this.#options.dedupeMs;
-    const state = taken === 'stored' ? 'PROCESSED' : 'FAILED';
-    return this.#claims.finish({ claim, state, result, delayMs: 0, ttlMs }).pipe(map(() => taken));
+  /** Where the event stands already, because a process put it there and died before it could say so. */
+  #found({ topic, key, headers }: OutRecord, triedAgoMs: number | undefined): Observable<Position | undefined> {
+    const name = eventName(headers);
+    if (triedAgoMs === undefined || key === null || name === undefined) return of(undefined);
+    const { finder, clock } = this.#parts;
+    return finder.find({ topic, key, name, sinceMs: clock.wall() - triedAgoMs - clockSkewMs });
+  }
+
+  #produce(record: OutRecord, claim: Claim | undefined): Observable<Taken> {
+    return this.#parts.sink
+      .append(record)
+      .pipe(
+        mergeMap((ack) =>
+          ack.kind === 'written'
+            ? this.#end(claim, 'stored', record, ack)
+            : this.#end(claim, 'too-large', record, undefined),
+        ),
+      );
+  }
+
+  #end(claim: Claim | undefined, taken: Taken, { topic }: OutRecord, at: Position | undefined): Observable<Taken> {
+    if (claim === undefined) return of(taken);
+    const state = at === undefined ? 'FAILED' : 'PROCESSED';
+    const result = at === undefined ? '' : `${topic}/${at.partition}/${at.offset}`;
+    const finish = { claim, state, result, delayMs: 0, ttlMs: this.#options.dedupeMs } as const;
+    return this.#parts.claims.finish(finish).pipe(map(() => taken));
   }
 
   /** Keeps the lease until unsubscribed; emits nothing. */
   #renewals(claim: Claim): Observable<never> {
-    return after(this.#timers, renewMs).pipe(
-      mergeMap(() => this.#claims.extend([claim], leaseMs)),
+    return after(this.#parts.timers, renewMs).pipe(
+      mergeMap(() => this.#parts.claims.extend([claim], leaseMs)),
       repeat(),
       ignoreElements(),
     );
   }
 
   #late(): Observable<'late'> {
-    return after(this.#timers, this.#options.patienceMs).pipe(map(() => 'late'));
+    return after(this.#parts.timers, this.#options.patienceMs).pipe(map(() => 'late'));
   }
 }
 
 /** What a reply means for a delivery; `undefined`: somebody else is at it. */
-function outcomeOf(id: string, reply: ClaimReply): Taken | Grant | undefined {
+function outcomeOf(id: string, reply: ClaimReply, dedupeMs: number): Taken | Grant | undefined {
   switch (reply.kind) {
     case 'granted':
-      return { claim: { id, fence: reply.fence } };
+      return { claim: { id, fence: reply.fence }, triedAgoMs: reply.firstSentAgoMs };
     case 'processed':
       return 'duplicate';
     case 'pending':
     case 'not-due':
       return undefined;
     case 'dead':
-      // So many processes died with it that the store grants it to nobody. An event is never given up: better twice.
-      return { claim: undefined };
+      // So many processes died with it that the store grants it to nobody. An event is never given up.
+      return { claim: undefined, triedAgoMs: dedupeMs };
   }
 }

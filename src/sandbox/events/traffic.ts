@@ -40,9 +40,16 @@ export interface TrafficReport {
   readonly ids: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Sends events over chats, in order within each, with duplicates and redeliveries. Resolves when every event has its end. */
-export async function sendTraffic(plan: TrafficPlan, world: CourierWorld): Promise<TrafficReport> {
-  const run = new Run(plan, world);
+/**
+ * Sends events over chats, in order within each, with duplicates and redeliveries. Resolves when every event has its end.
+ * @param each is told of every answer
+ */
+export async function sendTraffic(
+  plan: TrafficPlan,
+  world: CourierWorld,
+  each: (answer: Answered, id: string) => void = () => undefined,
+): Promise<TrafficReport> {
+  const run = new Run(plan, world, each);
   return run.send();
 }
 
@@ -51,6 +58,7 @@ class Run {
   readonly #world: CourierWorld;
   readonly #courier: Courier;
   readonly #salt: string;
+  readonly #each: (answer: Answered, id: string) => void;
   readonly #tookMs: number[] = [];
   readonly #byStatus: Record<string, number> = {};
   readonly #ids: Record<string, string[]> = {};
@@ -59,8 +67,9 @@ class Run {
   #taken = 0;
   #givenUp = 0;
 
-  constructor(plan: TrafficPlan, world: CourierWorld) {
+  constructor(plan: TrafficPlan, world: CourierWorld, each: (answer: Answered, id: string) => void) {
     this.#plan = plan;
+    this.#each = each;
     this.#world = world;
     this.#courier = new Courier(world, plan.timeScale);
     this.#salt = Math.floor(world.random.next() * 2 ** 32).toString(36) + Math.floor(world.clock.wall()).toString(36);
@@ -103,7 +112,7 @@ class Run {
     (this.#ids[event.subject] ??= []).push(event.id);
     const again = this.#world.random.next() < duplicates;
     const atOnce = again && this.#world.random.next() < 0.5;
-    const first = this.#courier.deliverUntilTaken(target, event.body, (answer) => this.#count(answer));
+    const first = this.#courier.deliverUntilTaken(target, event.body, (answer) => this.#count(answer, event.id));
     if (atOnce) void this.#duplicate(event);
     if (await first) this.#taken++;
     else this.#givenUp++;
@@ -112,7 +121,7 @@ class Run {
 
   async #duplicate(event: SandboxEvent): Promise<void> {
     this.#duplicates++;
-    this.#count(await this.#courier.deliver(this.#plan.target, 'events', event.body));
+    this.#count(await this.#courier.deliver(this.#plan.target, 'events', event.body), event.id);
   }
 
   #make(n: number, chat: number): SandboxEvent {
@@ -122,7 +131,9 @@ class Run {
     return old ? approvalEvent(target, seed) : messageEvent(target, seed);
   }
 
-  #count({ status, ms }: Answered): void {
+  #count(answer: Answered, id: string): void {
+    const { status, ms } = answer;
+    this.#each(answer, id);
     this.#deliveries++;
     this.#byStatus[status] = (this.#byStatus[status] ?? 0) + 1;
     if (status === 200) this.#tookMs.push(ms);

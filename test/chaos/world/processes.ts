@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Child, freePorts } from '../../support/services/child.ts';
 
 const main = join(import.meta.dirname, '../../../src/cli/main.ts');
-const program = ['--import', import.meta.resolve('tsx'), main];
+/** Arguments with which Node runs the command line. */
+export const program = ['--import', import.meta.resolve('tsx'), main];
 const startLimitMs = 120_000;
 
 /** Values of a metric in a scrape, one per set of labels that holds `labels`. */

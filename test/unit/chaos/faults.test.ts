@@ -9,6 +9,8 @@ describe('chaos faults', () => {
       keys: 0,
       records: 0,
       hangSeconds: 0,
+      events: 0,
+      outageSeconds: 0,
       services: { brokers: undefined, redisUrl: undefined },
       minutes: 1,
       seed: 1,

@@ -27,6 +27,21 @@ describe('mistakes', () => {
     expect(mistakes(`upstreams: { ${upstream} }`)[0]).toContain(mistake);
   });
 
+  it('name clients who share a name or a token, and apps and upstreams that are not there', () => {
+    const yaml = `
+adminToken: aaaaaaaaaaaaaaaa
+apps: [{ id: cli_a, secret: s }]
+clients:
+  - { name: a, token: aaaaaaaaaaaaaaaa, apps: [cli_b] }
+  - { name: a, token: bbbbbbbbbbbbbbbb, upstreams: [feishu, nope] }`;
+    expect(mistakes(yaml)).toEqual([
+      'clients[0].token (FILE:5): is the token of somebody else, too',
+      'clients[0].apps (FILE:5): names cli_b, which is no id of apps',
+      'clients[1].name (FILE:6): is a, which stands in the list before',
+      'clients[1].upstreams (FILE:6): names nope, which is no upstream',
+    ]);
+  });
+
   it('are listed all at once, each with path, line, value and what is allowed', () => {
     const yaml = `
 kafka: { brokers: ["a:1,b:2", "[::1]:9092", "x:99999", "c"], topicPrefx: l. }

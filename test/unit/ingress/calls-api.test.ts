@@ -47,24 +47,24 @@ describe('POST /v1/calls', () => {
   });
 
   it.each([
-    ['nonsense', {}, ['']],
-    [{ path: '//evil', ttlMs: 'x' }, { wait: '3', key: '' }, ['/ttlMs', '/path', 'wait', 'key']],
-    [{ path: '/x' }, { wait: '31s' }, ['wait']],
-  ])('answers 400 to %j %j, names every mistake, and writes nothing', (body, query, places) => {
+    [400, 'nonsense', {}, ['']],
+    [422, { path: '//evil', ttlMs: 'x' }, { wait: '3', key: '' }, ['/ttlMs', '/path', 'wait', 'key']],
+    [422, { path: '/x' }, { wait: '31s' }, ['wait']],
+  ])('answers %i to %j %j, names every mistake, and writes nothing', (status, body, query, places) => {
     const world = api({ sinkReady: () => false });
     const [answer] = world.post(body, query).answers;
 
-    expect(answer).toMatchObject({ status: 400, body: { code: 'call_invalid' } });
+    expect(answer).toMatchObject({ status, body: { code: status === 400 ? 'bad_request' : 'call_invalid' } });
     expect((answer!.body['faults'] as { at: string }[]).map(({ at }) => at)).toEqual(places);
     expect(world.records).toEqual([]);
   });
 
-  it('answers 400 at once to a call that no worker could make, and writes nothing', () => {
+  it('answers 422 at once to a call that no worker could make, and writes nothing', () => {
     const fault = { at: '/upstream', message: 'is not configured; known: feishu' };
     const world = api({ refusalOf: ({ upstream }, id) => (upstream === 'nope' && id === 'made' ? fault : undefined) });
     const { answers } = world.post({ path: '/x', upstream: 'nope' }, { wait: '3s' });
 
-    expect(answers).toEqual([expect.objectContaining({ atMs: world.time.now(), status: 400 })]);
+    expect(answers).toEqual([expect.objectContaining({ atMs: world.time.now(), status: 422 })]);
     expect(answers[0]!.body).toMatchObject({ code: 'call_invalid', faults: [fault] });
     expect(world.records).toEqual([]);
     expect(world.post({ path: '/x' }).answers).toMatchObject([{ status: 202 }]);

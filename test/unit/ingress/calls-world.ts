@@ -1,12 +1,13 @@
 import { type Observable, of, type Subscription } from 'rxjs';
 import { expect } from 'vitest';
 
+import { openEmbedded } from '../../../src/adapters/embedded/embedded.ts';
 import { callsRoutes, type CallsApiOptions } from '../../../src/ingress/calls-api.ts';
 import type { HttpResponse } from '../../../src/model/http.ts';
 import type { OutRecord } from '../../../src/model/record.ts';
 import type { ClaimView } from '../../../src/ports/claim-store.ts';
 import type { Ack } from '../../../src/ports/record-sink.ts';
-import { noMetrics } from '../../support/silent.ts';
+import { noLogger, noMetrics } from '../../support/silent.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 
 const written: Ack = { kind: 'written', partition: 0, offset: 0 };
@@ -19,6 +20,21 @@ export interface World extends Partial<CallsApiOptions> {
   readonly storeReady?: boolean;
 }
 
+interface Answer {
+  atMs: number;
+  status: number;
+  headers: HttpResponse['headers'];
+  body: Record<string, unknown>;
+  /** Of a batch. */
+  lines: Record<string, unknown>[];
+}
+
+function bodyOf(type: string | undefined, text: string): Pick<Answer, 'body' | 'lines'> {
+  const parse = (json: string) => JSON.parse(json) as Record<string, unknown>;
+  if (type?.includes('ndjson') === true) return { body: {}, lines: text.trim().split('\n').map(parse) };
+  return { body: parse(text), lines: [] };
+}
+
 /** The doors over a sink and a store of which the test decides what they say. */
 export function api({
   ack$ = of(written),
@@ -29,8 +45,19 @@ export function api({
   const time = new VirtualTime();
   const records: OutRecord[] = [];
   let looks = 0;
+  const requests = openEmbedded({
+    data: 'memory',
+    clock: time,
+    timers: new VirtualTime(),
+    logger: noLogger,
+    topics: [],
+  });
   const [post, get] = callsRoutes({
+    requestClaims: requests.requestClaims,
+    clock: time,
     timers: time,
+    clients: [],
+    appOf: ({ app = 'cli_a' }) => app,
     metrics: noMetrics,
     newId: () => 'made',
     refusalOf: () => undefined,
@@ -54,11 +81,14 @@ export function api({
     },
     ...options,
   });
-  const ask = (route = post, request: { body?: unknown; query?: object; headers?: object; id?: string } = {}) => {
-    const answers: { atMs: number; status: number; headers: HttpResponse['headers']; body: Record<string, unknown> }[] =
-      [];
+  const ask = (
+    route = post,
+    request: { body?: unknown; query?: object; headers?: object; id?: string; client?: string } = {},
+  ) => {
+    const answers: Answer[] = [];
     const subscription: Subscription = route!
       .handle({
+        client: request.client,
         params: { id: request.id ?? '' },
         query: { ...request.query },
         headers: { 'x-request-id': 'r', ...request.headers },
@@ -68,7 +98,7 @@ export function api({
       })
       .subscribe({
         next: ({ status, headers, body }) =>
-          answers.push({ atMs: time.now(), status, headers, body: JSON.parse(body) as Record<string, unknown> }),
+          answers.push({ atMs: time.now(), status, headers, ...bodyOf(headers['content-type'], body) }),
         error: (error: unknown) => expect.fail(String(error)),
       });
     return { answers, subscription };
@@ -79,6 +109,9 @@ export function api({
     looks: () => looks,
     post: (body?: unknown, query?: object, headers?: object) =>
       ask(post, { body, ...(query && { query }), ...(headers && { headers }) }),
+    /** As a client, or with headers of its own. */
+    send: (body: unknown, more: { headers?: object; client?: string; query?: object } = {}) =>
+      ask(post, { body, ...more }).answers[0],
     get: (id: string) => ask(get, { id }).answers,
   };
 }

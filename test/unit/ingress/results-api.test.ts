@@ -87,6 +87,6 @@ describe('GET /v1/results/{id}', () => {
   });
 
   it.each(['', 'a b', 'x'.repeat(513), 'ä'])('answers 400 to the id %j', (id) => {
-    expect(api().get(id)[0]).toMatchObject({ status: 400, body: { code: 'call_invalid' } });
+    expect(api().get(id)[0]).toMatchObject({ status: 400, body: { code: 'bad_request' } });
   });
 });

@@ -1,6 +1,9 @@
-import { NEVER } from 'rxjs';
+import { NEVER, of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
+import { createMetrics } from '../../../../src/adapters/prometheus/metrics.ts';
+import { jsonResponse } from '../../../../src/model/http.ts';
+import type { HttpRoute } from '../../../../src/ports/http-route.ts';
 import { httpAsk } from '../../../support/http-ask.ts';
 
 import { ping, probe, start } from './serving.ts';
@@ -57,5 +60,40 @@ describe('who may ask', () => {
     for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1.evil.example']) {
       expect((await from(origin)).status).toBe(403);
     }
+  });
+
+  it('S004-02: tokens of clients open what is for clients, tell whose they are, and everything else is 401, counted', async () => {
+    const whose: HttpRoute = {
+      ...ping,
+      path: '/whose',
+      clients: true,
+      handle: ({ client = 'the house' }) => of(jsonResponse(200, client)),
+    };
+    const clients = [
+      { name: 'bot', token: 'token-of-the-bot' },
+      { name: 'bill', token: 'token-of-billing' },
+    ];
+    const metrics = createMetrics({ processMetrics: false });
+    const port = await start([ping, whose], { token: 'letmein', clients, metrics });
+    const ask = async (path: string, token: string) => (await httpAsk(port, path, bearer(token))).text;
+
+    expect(await ask('/whose', 'token-of-the-bot')).toBe('"bot"');
+    expect(await ask('/whose', 'token-of-billing')).toBe('"bill"');
+    expect(await ask('/whose', 'letmein')).toBe('"the house"');
+    for (const token of ['token-of-nobody', ''])
+      expect((await httpAsk(port, '/whose', bearer(token))).status).toBe(401);
+    expect((await httpAsk(port, '/ping', bearer('token-of-the-bot'))).status).toBe(401);
+    expect(await metrics.text()).toContain(
+      'larkspur_http_requests_total{server="ingress",route="/whose",status="401"} 2',
+    );
+  });
+
+  it('with clients and no token of the house, nobody gets in without a token, from this machine neither', async () => {
+    const whose: HttpRoute = { ...ping, path: '/whose', clients: true };
+    const port = await start([ping, whose], { clients: [{ name: 'bot', token: 'token-of-the-bot' }] });
+
+    expect((await httpAsk(port, '/whose', bearer('token-of-the-bot'))).status).toBe(200);
+    expect((await httpAsk(port, '/whose')).status).toBe(401);
+    expect((await httpAsk(port, '/ping', bearer('token-of-the-bot'))).status).toBe(401);
   });
 });

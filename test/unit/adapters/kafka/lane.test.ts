@@ -113,4 +113,27 @@ describe('Lane', () => {
     await time.advanceAsync(60_000);
     expect(sends).toEqual([['a']]);
   });
+
+  it('a record that must not stand twice is not sent again when an attempt in vain had written it', async () => {
+    const { time, sends, acks, lane } = stage({ failures: [new Error('answer lost')] });
+    const asked: string[] = [];
+    const once = (value: string, offset: number | undefined) =>
+      lane.push({
+        message: { value },
+        bytes: 1,
+        acknowledge: (ack) => acks.set(value, ack),
+        written: () => {
+          asked.push(value);
+          return Promise.resolve(offset);
+        },
+      });
+    once('there', 7);
+    once('gone', undefined);
+    await time.advanceAsync(1_000);
+
+    expect(asked).toEqual(['there', 'gone']);
+    expect(sends).toEqual([['there', 'gone'], ['gone']]);
+    expect(acks.get('there')).toEqual({ kind: 'written', partition: 3, offset: 7 });
+    expect(acks.get('gone')).toMatchObject({ kind: 'written' });
+  });
 });

@@ -1,17 +1,35 @@
-import { toArray } from 'rxjs';
+import { NEVER, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
 import { openEmbedded } from '../../../../src/adapters/embedded/embedded.ts';
 import { EventIntake, type EventIntakeOptions } from '../../../../src/ingress/feishu/event-intake.ts';
 import type { OutRecord } from '../../../../src/model/record.ts';
 import { topicDeclarations } from '../../../../src/model/topics.ts';
+import type { ClaimStore } from '../../../../src/ports/claim-store.ts';
 import { collect } from '../../../support/collect.ts';
 import { HeldSink } from '../../../support/held-sink.ts';
 import { noLogger } from '../../../support/silent.ts';
 import { VirtualTime } from '../../../support/virtual-time.ts';
 
 const settings: EventIntakeOptions = { dedupeMs: 86_400_000, patienceMs: 2_000, maxHeld: 3, maxHeldBytes: 1_000 };
-const recordOf = (text: string): OutRecord => ({ topic: 'events', key: null, value: Buffer.from(text), headers: [] });
+const recordOf = (text: string): OutRecord => ({
+  topic: 'events',
+  key: Buffer.from('oc_1'),
+  value: Buffer.from(text),
+  headers: Object.entries({ ce_source: '/feishu/a', ce_type: 't', ce_id: text.slice(0, 8) }).map(([name, value]) => [
+    name,
+    Buffer.from(value),
+  ]),
+});
+
+/** A store in which nothing comes to an end any more: its process is dead. */
+function silenced(claims: ClaimStore): ClaimStore {
+  return Object.assign(Object.create(claims) as ClaimStore, {
+    claim: claims.claim.bind(claims),
+    finish: () => NEVER,
+    extend: () => NEVER,
+  });
+}
 
 /** Intakes of several processes over one store, whose sink can be held. */
 function world(options: Partial<EventIntakeOptions> = {}) {
@@ -20,9 +38,12 @@ function world(options: Partial<EventIntakeOptions> = {}) {
     ...{ data: 'memory', clock: time, timers: time, logger: noLogger, topics: topicDeclarations },
     nextTurn: (task) => void time.after(0, task),
   });
-  const process = (name: string) => {
+  const process = (name: string, dies = false) => {
     const sink = new HeldSink(store.sink);
-    const intake = new EventIntake(sink, store.eventClaims, time, name, { ...settings, ...options });
+    const { eventClaims, finder } = store;
+    const claims = dies ? silenced(eventClaims) : eventClaims;
+    const parts = { sink, claims, finder, clock: time, timers: time, process: name };
+    const intake = new EventIntake(parts, { ...settings, ...options });
     const take = (key: string, text = key) => collect(intake.take(key, recordOf(text)));
     return { sink, intake, take };
   };
@@ -74,6 +95,26 @@ describe('EventIntake', () => {
     a.sink.release();
     time.advance(200);
     expect(second.values).toEqual(['duplicate']);
+    expect(stored()).toEqual(['e']);
+  });
+
+  it('an event whose process died after it was written, and before that was known, is not written again', () => {
+    const { time, process, stored } = world();
+    process('a', true).take('e');
+    const b = process('b');
+    expect(b.take('e').values).toEqual([]);
+    time.advance(15_000);
+    expect([b.take('e').values, b.take('f').values]).toEqual([['duplicate'], ['stored']]);
+    expect(stored()).toEqual(['e', 'f']);
+  });
+
+  it('an event whose process died before it was written is written by the next delivery', () => {
+    const { time, process, stored } = world();
+    const a = process('a', true);
+    a.sink.hold();
+    a.take('e');
+    time.advance(15_000);
+    expect(process('b').take('e').values).toEqual(['stored']);
     expect(stored()).toEqual(['e']);
   });
 
