@@ -66,10 +66,10 @@ describeWithEachRedis('on Redis', (url) => {
       ['a wait by the oldest start of all', "redis.call('LINDEX', w.list, over)", "redis.call('LINDEX', w.list, 0)"],
       ['a return of the newest start', "redis.call('LREM', w.list, -count, stamp)", "redis.call('RPOP', w.list)"],
       ['starts of an outage at the end', 'table.sort(times)', ''],
-      ['a factor that never grows', '      grow(b)\n', ''],
-      ['a factor that grows unasked', '    if full then\n      grow(b)', '    grow(b)\n    if full then'],
+      ['a factor that never grows', '      wanted(b)\n', ''],
+      ['a factor that grows unasked', '    if full then\n      wanted(b)', '    wanted(b)\n    if full then'],
       ['a bucket that was never full', '      noteFull(b)\n', ''],
-      ['every refusal on its own', 'if b.cool <= now then b.refused', 'if true then b.refused'],
+      ['every refusal on its own', 'if b.cool <= now then restBegins', 'if true then restBegins'],
     ])('differ when the script has %s', async (_, of, by) => {
       const mutant = (source: string): string =>
         source

@@ -39,6 +39,12 @@ const tellWithinMs = 100;
 /** How long a bucket remembers what it learned without a call. */
 const bucketLifeMs = 3_600_000;
 const fullOf = [leastShared, fullRule.keptMs, fullRule.everyMs];
+const { floor, leastKept, leastUsed, unexplained, manyRefusals, manyShare, promptMs } = factorRule;
+const { believedInARow, vainInARow, firstStep, longestStep, everyMs, longestEveryMs } = factorRule;
+const factorOf = [
+  ...[floor, leastKept, leastUsed, unexplained, manyRefusals, manyShare, promptMs],
+  ...[believedInARow, vainInARow, firstStep, longestStep, everyMs, longestEveryMs],
+];
 
 /**
  * {@link QuotaLog} in Redis: sliding logs that only `scripts/quota.lua` changes, on the server's own clock, so the clocks
@@ -70,8 +76,7 @@ export class RedisQuotaLog implements QuotaLog {
     this.#timers = timers;
     this.#options = options;
     this.#prefix = keyPrefix;
-    const { floor, mostLost, unexplained, firstStep, longestStep, everyMs } = factorRule;
-    const rule = [stretchMs, floor, mostLost, unexplained, firstStep, longestStep, everyMs, bucketLifeMs, ...fullOf];
+    const rule = [stretchMs, bucketLifeMs, ...fullOf, ...factorOf];
     this.#batches = new QuotaBatches(connection, loadScript('quota'), () => [now?.() ?? '', ...rule], {
       timers,
       logger,

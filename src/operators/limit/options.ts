@@ -16,15 +16,27 @@ export const fullRule = { keptMs: 10_000, everyMs: 100 } as const;
 export const factorRule = {
   /** Never below this. */
   floor: 0.1,
-  /** A refusal takes away at most this share of it, however few starts were let through. */
-  mostLost: 0.5,
-  /** What is left of it when the starts that were let through explain nothing. */
+  /** At least this share of it is kept, whatever the refusals of one rest say. */
+  leastKept: 0.3,
+  /** Nothing is learned where less than this share of what was allowed was used. */
+  leastUsed: 0.5,
+  /** What is left of it when many were refused and no count explains it. */
   unexplained: 0.95,
+  /** So many refusals of one rest are a burst that was cut off, when they are also this share of the starts. */
+  manyRefusals: 3,
+  manyShare: 0.2,
+  /** A rest that begins so soon after the last one, milliseconds, goes on with it: that one has changed nothing. */
+  promptMs: 2_000,
+  /** Few refusals in so many rests in a row are believed: the share falls to what they let through. */
+  believedInARow: 3,
+  /** When it is refused all the same by then, the limit is not the reason, and the share is what it was before. */
+  vainInARow: 6,
   /** First step of the way back; each further step is twice as long. */
   firstStep: 0.02,
   longestStep: 0.32,
-  /** Between two steps, milliseconds, without a refusal and with demand for more. */
+  /** Between two steps, milliseconds, with demand for more. After a step that was refused twice as long each time. */
   everyMs: 5_000,
+  longestEveryMs: 30_000,
 } as const;
 
 /** What a limiter over all replicas needs, and how it counts. */

@@ -1,12 +1,11 @@
 import type { LimitKey } from '../../ports/profile.ts';
 import type { BucketView, QuotaAnswer } from '../../ports/quota-log.ts';
 
-import { defaultStretchMs, factorRule, fullRule, leastShared } from './options.ts';
+import { Learned } from './learned.ts';
+import { defaultStretchMs, fullRule, leastShared } from './options.ts';
 
 /** What may be set for a {@link QuotaBook}. */
 export interface QuotaBookOptions {
-  /** Whether refusals teach a smaller share of the limits; default true. */
-  readonly learns?: boolean;
   /** Milliseconds added to every window. Default 60. */
   readonly stretchMs?: number;
   /** Buckets kept without need; from there on idle ones make room. Default 10,000. */
@@ -22,13 +21,7 @@ interface Grants {
 interface Bucket {
   readonly windows: Map<number, Grants>;
   coolUntilMs: number;
-  factor: number;
-  /** The factor before the refusals of the present cool-down. */
-  factorBefore: number;
-  /** Refusals during the present cool-down. */
-  refused: number;
-  step: number;
-  changedMs: number;
+  readonly learned: Learned;
   /** When it last had no room. */
   fullMs: number;
 }
@@ -43,11 +36,9 @@ const lookedAt = 8;
 export class QuotaBook {
   readonly #stretchMs: number;
   readonly #maxBuckets: number;
-  readonly #learns: boolean;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor({ stretchMs = defaultStretchMs, maxBuckets = 10_000, learns = true }: QuotaBookOptions = {}) {
-    this.#learns = learns;
+  constructor({ stretchMs = defaultStretchMs, maxBuckets = 10_000 }: QuotaBookOptions = {}) {
     this.#stretchMs = stretchMs;
     this.#maxBuckets = maxBuckets;
   }
@@ -59,7 +50,7 @@ export class QuotaBook {
       const bucket = this.#bucket(limit.key, nowMs);
       if (bucket.coolUntilMs > nowMs) granted = 0;
       for (const { limit: most, windowMs } of limit.windows) {
-        const room = allowed(most, bucket.factor) - count(this.#current(bucket, windowMs, nowMs));
+        const room = allowed(most, bucket.learned.factor) - count(this.#current(bucket, windowMs, nowMs));
         granted = Math.max(0, Math.min(granted, room));
       }
     }
@@ -74,7 +65,7 @@ export class QuotaBook {
         const grants = this.#current(bucket, windowMs, nowMs);
         for (let i = 0; i < granted; i++) grants.times.push(nowMs);
         taken.push(count(grants));
-        const over = count(grants) - allowed(most, bucket.factor);
+        const over = count(grants) - allowed(most, bucket.learned.factor);
         if (over < 0) continue;
         full = true;
         untilMs = Math.max(untilMs, (grants.times[grants.head + over] ?? nowMs) + windowMs + this.#stretchMs);
@@ -82,7 +73,7 @@ export class QuotaBook {
       if (untilMs - nowMs > waitMs) [waitMs, key] = [untilMs - nowMs, limit.key];
       const seen = view(limit.key, bucket, taken, nowMs);
       if (!full) return seen;
-      grow(bucket, nowMs);
+      if (bucket.coolUntilMs <= nowMs) bucket.learned.wanted(nowMs);
       const isShared = limit.windows.every(({ limit: most }) => most >= leastShared);
       if (isShared && nowMs - bucket.fullMs >= fullRule.everyMs) bucket.fullMs = nowMs;
       // What was before: the present the asker sees for itself.
@@ -118,27 +109,16 @@ export class QuotaBook {
     }
   }
 
-  /**
-   * An upstream refused: the bucket rests, and its factor falls to the share of the limit that was let through. One
-   * refusal says little, the last of a burst says all, so each refusal of the same rest looks at the factor before it.
-   */
+  /** An upstream refused: the bucket rests, and learns from it what {@link Learned} says. */
   refused({ key, windows }: LimitKey, coolMs: number, nowMs: number): BucketView {
     const bucket = this.#bucket(key, nowMs);
-    if (bucket.coolUntilMs <= nowMs) [bucket.refused, bucket.factorBefore] = [0, bucket.factor];
-    bucket.refused += 1;
+    if (bucket.coolUntilMs <= nowMs) bucket.learned.restBegins(nowMs, nowMs - bucket.coolUntilMs);
     bucket.coolUntilMs = Math.max(bucket.coolUntilMs, nowMs + coolMs);
-    let letThrough = 0;
-    const taken = windows.map(({ limit, windowMs }) => {
-      const starts = count(this.#current(bucket, windowMs, nowMs));
-      letThrough = Math.max(letThrough, (starts - bucket.refused) / limit);
-      return starts;
-    });
-    const before = bucket.factorBefore;
-    if (windows.length > 0 && this.#learns) {
-      const lower = letThrough < before * 0.99 ? letThrough : before * factorRule.unexplained;
-      bucket.factor = Math.min(bucket.factor, Math.max(factorRule.floor, before * factorRule.mostLost, lower));
-    }
-    [bucket.step, bucket.changedMs] = [factorRule.firstStep, nowMs];
+    const taken = windows.map(({ windowMs }) => count(this.#current(bucket, windowMs, nowMs)));
+    bucket.learned.refused(
+      windows.map(({ limit }, index) => ({ limit, starts: taken[index] ?? 0 })),
+      nowMs,
+    );
     return view(key, bucket, taken, nowMs);
   }
 
@@ -158,17 +138,7 @@ export class QuotaBook {
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       if (this.#buckets.size >= this.#maxBuckets) this.#makeRoom(nowMs);
-      const { firstStep: step } = factorRule;
-      const fresh = {
-        coolUntilMs: 0,
-        factor: 1,
-        factorBefore: 1,
-        refused: 0,
-        step,
-        changedMs: nowMs,
-        fullMs: -Infinity,
-      };
-      bucket = { windows: new Map(), ...fresh };
+      bucket = { windows: new Map(), coolUntilMs: -Infinity, learned: new Learned(nowMs), fullMs: -Infinity };
       this.#buckets.set(key, bucket);
     }
     return bucket;
@@ -181,7 +151,7 @@ export class QuotaBook {
       if (left-- === 0) return;
       this.#buckets.delete(key);
       const idle = [...bucket.windows.keys()].every((windowMs) => count(this.#current(bucket, windowMs, nowMs)) === 0);
-      if (!idle || bucket.coolUntilMs > nowMs || bucket.factor < 1) this.#buckets.set(key, bucket);
+      if (!idle || bucket.coolUntilMs > nowMs || bucket.learned.factor < 1) this.#buckets.set(key, bucket);
     }
   }
 }
@@ -195,16 +165,8 @@ function allowed(limit: number, factor: number): number {
   return Math.max(1, Math.floor(limit * factor + 1e-6));
 }
 
-/** The way back to the full limit: only while somebody would use more, a little first, then ever faster. */
-function grow(bucket: Bucket, nowMs: number): void {
-  if (bucket.factor >= 1 || bucket.coolUntilMs > nowMs || nowMs - bucket.changedMs < factorRule.everyMs) return;
-  bucket.factor = Math.min(1, bucket.factor + bucket.step);
-  bucket.step = Math.min(factorRule.longestStep, bucket.step * 2);
-  bucket.changedMs = nowMs;
-}
-
 function view(key: string, bucket: Bucket, taken: readonly number[], nowMs: number): BucketView {
-  const { coolUntilMs, factor, fullMs } = bucket;
+  const { coolUntilMs, learned, fullMs } = bucket;
   const fullAgoMs = nowMs - fullMs < fullRule.keptMs ? nowMs - fullMs : -1;
-  return { key, coolMs: Math.max(0, coolUntilMs - nowMs), factor, taken, fullAgoMs };
+  return { key, coolMs: Math.max(0, coolUntilMs - nowMs), factor: learned.factor, taken, fullAgoMs };
 }

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 
 import { forkJoin, lastValueFrom } from 'rxjs';
 
-import { MemoryQuotaLog } from '../../adapters/embedded/quota-log.ts';
 import { systemClock, systemTimers } from '../../adapters/system/clock.ts';
 import type { LarkspurError } from '../../model/errors.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
@@ -109,9 +108,7 @@ async function perform(
     });
     watch.started({ data });
     const startedMs = systemClock.now();
-    // Its refusals are injected and say nothing of a limit: who learned from them would only become slow.
-    const quota = new MemoryQuotaLog(world.clock, { learns: false });
-    const running = startWorker(config, { ...stores, quota }, world, (error) => fail(error));
+    const running = startWorker(config, stores, world, (error) => fail(error));
     worker = running;
     const { house } = running;
     const ends = await Promise.race([produce(stores.sink, calls), failed]);

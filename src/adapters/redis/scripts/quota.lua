@@ -4,9 +4,10 @@
 -- KEYS     per step and bucket: the bucket's hash, then one list per window
 -- ARGV[1]  now in epoch milliseconds, or '' for the server's own clock (tests give one)
 -- ARGV[2]  what is added to every window, in milliseconds
--- ARGV[3...9]  floor, most lost, unexplained, first step, longest step, every (ms) of the factor; life of a bucket (ms)
--- ARGV[10...12]  least limit for which it is kept when a bucket was full, for how long (ms), how often it is noted (ms)
--- ARGV[13...]  per step its word and arguments; a bucket is: windows, then per window limit and milliseconds
+-- ARGV[3]  life of a bucket that learned something (ms)
+-- ARGV[4...6]  least limit for which it is kept when a bucket was full, for how long (ms), how often it is noted (ms)
+-- ARGV[7...19]  how the learned factor moves, `factorRule` in operators/limit/options.ts
+-- ARGV[20...]  per step its word and arguments; a bucket is: windows, then per window limit and milliseconds
 --   t want buckets bucket...               take
 --   b stamp count buckets bucket...        give back
 --   w bucket grants agoMs...               write down
@@ -25,11 +26,15 @@ else
   now = time[1] * 1000000 + time[2]
 end
 local stretch = tonumber(ARGV[2]) * 1000
-local floor, mostLost, unexplained = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local firstStep, longestStep, every = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]) * 1000
-local life = tonumber(ARGV[9])
-local leastShared, fullKept, fullEvery = tonumber(ARGV[10]), tonumber(ARGV[11]) * 1000, tonumber(ARGV[12]) * 1000
-local at, key, reply, n = 13, 1, {}, 0
+local life = tonumber(ARGV[3])
+local leastShared, fullKept, fullEvery = tonumber(ARGV[4]), tonumber(ARGV[5]) * 1000, tonumber(ARGV[6]) * 1000
+local rule = {}
+for i, name in ipairs({ 'floor', 'leastKept', 'leastUsed', 'unexplained', 'manyRefusals', 'manyShare', 'promptMs',
+  'believedInARow', 'vainInARow', 'firstStep', 'longestStep', 'everyMs', 'longestEveryMs' }) do
+  rule[name] = tonumber(ARGV[6 + i])
+end
+local every, longestEvery = rule.everyMs * 1000, rule.longestEveryMs * 1000
+local at, key, reply, n = 20, 1, {}, 0
 
 local function tell(value)
   n = n + 1
@@ -61,12 +66,13 @@ local function buckets()
 end
 
 local function load(b)
-  local state = redis.call('HMGET', b.hash, 'cool', 'factor', 'before', 'refused', 'step', 'changed', 'full')
-  b.cool, b.factor = tonumber(state[1]) or 0, tonumber(state[2]) or 1
-  b.before, b.refused = tonumber(state[3]) or 1, tonumber(state[4]) or 0
-  b.step, b.changed = tonumber(state[5]) or firstStep, tonumber(state[6]) or now
-  b.full = tonumber(state[7]) or 0
+  local state = redis.call('HMGET', b.hash, 'cool', 'full', 'factor', 'before', 'row', 'proven', 'refused', 'inarow',
+    'step', 'every', 'changed')
+  b.cool, b.full = tonumber(state[1]) or 0, tonumber(state[2]) or 0
   b.fullAgo = now - b.full < fullKept and now - b.full or -1
+  b.factor, b.before, b.beforeRow = tonumber(state[3]) or 1, tonumber(state[4]) or 1, tonumber(state[5]) or 1
+  b.proven, b.refusals, b.inARow = tonumber(state[6]) or 1, tonumber(state[7]) or 0, tonumber(state[8]) or 0
+  b.step, b.every, b.changed = tonumber(state[9]) or rule.firstStep, tonumber(state[10]) or every, tonumber(state[11]) or now
 end
 
 local function noteFull(b)
@@ -78,10 +84,12 @@ local function noteFull(b)
   if redis.call('PTTL', b.hash) < fullKept / 1000 then redis.call('PEXPIRE', b.hash, fullKept / 1000) end
 end
 
+local function share(value) return string.format('%.9f', value) end
+
 local function store(b)
-  redis.call('HSET', b.hash, 'cool', whole(b.cool), 'factor', string.format('%.9f', b.factor),
-    'before', string.format('%.9f', b.before), 'refused', b.refused, 'step', string.format('%.9f', b.step),
-    'changed', whole(b.changed))
+  redis.call('HSET', b.hash, 'cool', whole(b.cool), 'factor', share(b.factor), 'before', share(b.before),
+    'row', share(b.beforeRow), 'proven', share(b.proven), 'refused', b.refusals, 'inarow', b.inARow,
+    'step', share(b.step), 'every', whole(b.every), 'changed', whole(b.changed))
   redis.call('PEXPIRE', b.hash, whole(life + math.max(0, b.cool - now) / 1000))
 end
 
@@ -105,11 +113,18 @@ local function push(w, times)
   redis.call('PEXPIRE', w.list, whole(w.us / 1000 + 1000))
 end
 
-local function grow(b)
-  if b.factor >= 1 or b.cool > now or now - b.changed < every then return end
-  b.factor = math.min(1, b.factor + b.step)
-  b.step = math.min(longestStep, b.step * 2)
-  b.changed = now
+-- Somebody would use more than there is: a little more is tried, then ever more.
+local function wanted(b)
+  if b.factor >= 1 or b.cool > now then return end
+  local proven = now - b.changed >= every and b.factor > b.proven
+  if proven then b.proven, b.every = b.factor, every end
+  if now - b.changed >= b.every then
+    b.factor = math.min(1, b.factor + b.step)
+    b.step = math.min(rule.longestStep, b.step * 2)
+    b.changed = now
+  elseif not proven then
+    return
+  end
   store(b)
 end
 
@@ -147,7 +162,7 @@ local function take()
     end
     if untilUs - now > wait then wait, deciding = untilUs - now, i end
     if full then
-      grow(b)
+      wanted(b)
       noteFull(b)
     end
   end
@@ -187,23 +202,53 @@ local function writeDown()
   end
 end
 
+local function change(b, factor)
+  b.factor, b.proven, b.step, b.changed = factor, factor, rule.firstStep, now
+end
+
+local function restBegins(b)
+  b.refusals = 0
+  if b.factor > b.proven and now - b.changed < every then
+    change(b, b.proven)
+    b.every = math.min(longestEvery, b.every * 2)
+  end
+  b.before = b.factor
+  b.inARow = now - b.cool < rule.promptMs * 1000 and b.inARow + 1 or 1
+  if b.inARow == 1 then b.beforeRow = b.factor end
+end
+
+local function learn(b)
+  b.refusals = b.refusals + 1
+  local starts = math.huge
+  for _, w in ipairs(b.windows) do starts = math.min(starts, w.taken) end
+  local many = b.refusals >= rule.manyRefusals and b.refusals >= rule.manyShare * starts
+  if b.inARow >= rule.vainInARow and b.refusals * 2 <= starts then
+    if b.factor < b.beforeRow then change(b, b.beforeRow) end
+    return
+  end
+  if not many and b.inARow ~= rule.believedInARow then return end
+  local used, explained = false, -1
+  for _, w in ipairs(b.windows) do
+    local letThrough = w.taken - b.refusals
+    used = used or w.taken >= w.limit * b.before * rule.leastUsed
+    if letThrough < w.limit * b.before - 0.5 then explained = math.max(explained, letThrough / w.limit) end
+  end
+  if not used then return end
+  local lower = explained >= 0 and explained or many and b.before * rule.unexplained or b.before
+  local factor = math.max(rule.floor, b.before * rule.leastKept, lower)
+  if factor >= b.factor then return end
+  change(b, factor)
+  b.every = every
+end
+
 local function refused()
   local b = bucket()
   local cool = number() * 1000
   load(b)
-  if b.cool <= now then b.refused, b.before = 0, b.factor end
-  b.refused = b.refused + 1
+  for _, w in ipairs(b.windows) do w.taken = taken(w) end
+  if b.cool <= now then restBegins(b) end
   b.cool = math.max(b.cool, now + cool)
-  local letThrough = 0
-  for _, w in ipairs(b.windows) do
-    w.taken = taken(w)
-    letThrough = math.max(letThrough, (w.taken - b.refused) / w.limit)
-  end
-  if #b.windows > 0 then
-    local lower = letThrough < b.before * 0.99 and letThrough or b.before * unexplained
-    b.factor = math.min(b.factor, math.max(floor, b.before * mostLost, lower))
-  end
-  b.step, b.changed = firstStep, now
+  learn(b)
   store(b)
   tellBucket(b)
 end

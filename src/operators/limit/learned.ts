@@ -1,0 +1,93 @@
+import { factorRule } from './options.ts';
+
+const { floor, leastKept, unexplained, firstStep, longestStep, everyMs, longestEveryMs } = factorRule;
+
+/** A window of a bucket: its limit, and the starts in it at present. */
+export interface WindowUse {
+  readonly limit: number;
+  readonly starts: number;
+}
+
+/**
+ * Which share of its limits a bucket really has, learned from refusals that a lower limit explains. A burst that is cut off
+ * says at once how much is left. Few refusals say little: they may be strays, for which no limit is to blame. When rest
+ * follows rest they are put to the test: the share falls to what was let through, and when that does not help it was in vain.
+ *
+ * The way back is tried in steps, while somebody would use more. `scripts/quota.lua` has the same rules.
+ */
+export class Learned {
+  #factor = 1;
+  /** The factor when the present rest began; what its refusals take away is taken from this. */
+  #before = 1;
+  /** The factor when the present row of rests began. */
+  #beforeRow = 1;
+  /** The factor before the step that is being tried. */
+  #proven = 1;
+  #refusals = 0;
+  #inARow = 0;
+  #step: number = firstStep;
+  #everyMs: number = everyMs;
+  #changedMs: number;
+
+  constructor(nowMs: number) {
+    this.#changedMs = nowMs;
+  }
+
+  /** The share, in [0.1, 1]. */
+  get factor(): number {
+    return this.#factor;
+  }
+
+  /** The first refusal after a rest, `sinceMs` after its end. */
+  restBegins(nowMs: number, sinceMs: number): void {
+    this.#refusals = 0;
+    if (this.#factor > this.#proven && nowMs - this.#changedMs < everyMs) {
+      this.#change(this.#proven, nowMs);
+      this.#everyMs = Math.min(longestEveryMs, this.#everyMs * 2);
+    }
+    this.#before = this.#factor;
+    this.#inARow = sinceMs < factorRule.promptMs ? this.#inARow + 1 : 1;
+    if (this.#inARow === 1) this.#beforeRow = this.#factor;
+  }
+
+  /** One more refusal of the present rest. One says little, the last of a burst all: each looks at the factor before. */
+  refused(windows: readonly WindowUse[], nowMs: number): void {
+    this.#refusals++;
+    const starts = Math.min(...windows.map((window) => window.starts));
+    const many = this.#refusals >= factorRule.manyRefusals && this.#refusals >= factorRule.manyShare * starts;
+    if (this.#inARow >= factorRule.vainInARow && this.#refusals * 2 <= starts) {
+      if (this.#factor < this.#beforeRow) this.#change(this.#beforeRow, nowMs);
+      return;
+    }
+    if (!many && this.#inARow !== factorRule.believedInARow) return;
+    const before = this.#before;
+    // A bucket that is hardly used has other reasons.
+    if (!windows.some(({ limit, starts: taken }) => taken >= limit * before * factorRule.leastUsed)) return;
+    // Of several windows the one that was used most, if it explains anything.
+    const lessThanAllowed = windows.filter((window) => window.starts - this.#refusals < window.limit * before - 0.5);
+    const explained = Math.max(...lessThanAllowed.map(({ limit, starts: taken }) => (taken - this.#refusals) / limit));
+    const lower = explained >= 0 ? explained : many ? before * unexplained : before;
+    const factor = Math.max(floor, before * leastKept, lower);
+    if (factor >= this.#factor) return;
+    this.#change(factor, nowMs);
+    this.#everyMs = everyMs;
+  }
+
+  /** Somebody would use more than there is: a little more is tried, then ever more. */
+  wanted(nowMs: number): void {
+    if (this.#factor >= 1) return;
+    const proven = nowMs - this.#changedMs >= everyMs && this.#factor > this.#proven;
+    if (proven) [this.#proven, this.#everyMs] = [this.#factor, everyMs];
+    if (nowMs - this.#changedMs < this.#everyMs) return;
+    this.#factor = Math.min(1, this.#factor + this.#step);
+    this.#step = Math.min(longestStep, this.#step * 2);
+    this.#changedMs = nowMs;
+  }
+
+  #change(factor: number, nowMs: number): void {
+    this.#factor = factor;
+    this.#proven = factor;
+    this.#step = firstStep;
+    this.#changedMs = nowMs;
+  }
+}
