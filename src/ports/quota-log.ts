@@ -10,6 +10,11 @@ export interface QuotaAsk {
   readonly want: () => number;
   /** How long it may wait for others to go with, milliseconds; default 0. Where all must wait, few round trips matter more. */
   readonly patienceMs?: number;
+  /**
+   * Starts may be granted so far ahead, milliseconds, where the first of the limits decides; where there are more calls than
+   * starts they are spread evenly then. Default: none ahead, and none is spread.
+   */
+  readonly aheadMs?: number;
 }
 
 /** What a log knows of a bucket. */
@@ -19,10 +24,8 @@ export interface BucketView {
   readonly coolMs: number;
   /** Learned share of the configured limits, in [0.1, 1]. */
   readonly factor: number;
-  /** Starts in each of its windows at present. */
+  /** Starts in each of its windows at present, those granted ahead included. */
   readonly taken: readonly number[];
-  /** Milliseconds since it last had no room for more, -1 when it had lately; kept for buckets with limits of 20 and more. */
-  readonly fullAgoMs: number;
 }
 
 /** What came of an ask. */
@@ -30,9 +33,13 @@ export interface QuotaAnswer {
   readonly kind: 'answer';
   /** From 0 to what was wanted. Each holds in all of the buckets. */
   readonly granted: number;
-  /** Names the grants, to give them back. */
-  readonly stamp: number;
-  /** Milliseconds until one more may be had at the earliest; 0: now. */
+  /** A name for each, to give it back. */
+  readonly stamps: readonly number[];
+  /** When each may be made, in milliseconds from `logMs` on; not falling. */
+  readonly inMs: readonly number[];
+  /** The log's clock when it answered, milliseconds. */
+  readonly logMs: number;
+  /** Milliseconds until one more could start; 0: now. */
   readonly waitMs: number;
   /** Which bucket decides the wait; `''` when nothing waits. */
   readonly key: string;
@@ -48,6 +55,8 @@ export interface QuotaRefusal {
   readonly limit: LimitKey;
   /** The bucket rests for so long from now; a shorter rest than the present one changes nothing. */
   readonly coolMs: number;
+  /** How long ago the call started that was refused, milliseconds. */
+  readonly agoMs: number;
 }
 
 /** What is known about all who share a log. */
@@ -68,14 +77,14 @@ export interface QuotaFleet {
  */
 export interface QuotaLog {
   take(ask: QuotaAsk): Observable<QuotaReply>;
-  /** A log in this process answers here, at once; one elsewhere has no such method. */
-  takeNow?(limits: readonly LimitKey[]): QuotaAnswer;
   /** Grants that were not used. */
-  giveBack(limits: readonly LimitKey[], stamp: number, count: number): void;
+  giveBack(limits: readonly LimitKey[], stamps: readonly number[]): void;
   /** Writes down grants that were made while the log was away. @param agoMs how long ago each was, oldest first */
   record(limit: LimitKey, agoMs: readonly number[]): void;
   /** Tells all replicas. Emits the bucket as it is then, or nothing when the log is away. */
   refused(refusal: QuotaRefusal): Observable<BucketView>;
+  /** Sets who is told that a bucket rests, for how many milliseconds: what other processes heard from an upstream. */
+  onRest?(tell: (key: string, restMs: number) => void): void;
   /** Whether it can be asked at present. */
   ready(): boolean;
   fleet(): QuotaFleet;

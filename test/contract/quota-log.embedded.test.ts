@@ -2,6 +2,7 @@ import { MemoryQuotaLog } from '../../src/adapters/embedded/quota-log.ts';
 import type { QuotaLogBench } from '../support/quota/quota-bench.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
+import { quotaLearningSuite } from './quota-log-learning.suite.ts';
 import { quotaLogSuite } from './quota-log.suite.ts';
 
 function openBench(): Promise<QuotaLogBench> {
@@ -21,3 +22,4 @@ function openBench(): Promise<QuotaLogBench> {
 }
 
 quotaLogSuite('memory', openBench, 300);
+quotaLearningSuite('memory', openBench);

@@ -10,6 +10,7 @@ import { openConnections, openRedisBench, withMutant } from '../support/quota/re
 import { describeWithEachRedis } from '../support/services/provided.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
+import { quotaLearningSuite } from './quota-log-learning.suite.ts';
 import { quotaLogSuite } from './quota-log.suite.ts';
 
 function memoryBench(): QuotaLogBench {
@@ -33,6 +34,7 @@ describeWithEachRedis('on Redis', (url) => {
   });
 
   quotaLogSuite('Redis', () => openRedisBench(connections), 40);
+  quotaLearningSuite('Redis', () => openRedisBench(connections));
 
   describe('the script and its model', () => {
     const answersAlike = (on: () => readonly [RedisConnection, RedisConnection]) =>
@@ -55,26 +57,26 @@ describeWithEachRedis('on Redis', (url) => {
 
     it.each<[string, string, string]>([
       ['closed windows', 'tonumber(head) + w.us <= now', 'tonumber(head) + w.us < now'],
-      ['one start too many', 'allowed(b, w) - w.taken)', 'allowed(b, w) + 1 - w.taken)'],
-      [
-        'only the last bucket',
-        'granted = math.max(0, math.min(granted, allowed',
-        'granted = math.max(0, math.min(want, allowed',
-      ],
+      ['one start too many', 'w.taken >= most then', 'w.taken > most then'],
+      ['only the last bucket', 'if startUs > nextUs then nextUs', 'if true then nextUs'],
       ['a rest that shrinks', 'b.cool = math.max(b.cool, now + cool)', 'b.cool = now + cool'],
-      ['a rest that grants', 'if b.cool > now then granted = 0 end', ''],
-      ['a wait by the oldest start of all', "redis.call('LINDEX', w.list, over)", "redis.call('LINDEX', w.list, 0)"],
-      ['a return of the newest start', "redis.call('LREM', w.list, -count, stamp)", "redis.call('RPOP', w.list)"],
+      ['a rest that grants', 'local startUs = b.cool', 'local startUs = 0'],
+      ['a wait by the oldest start of all', "redis.call('LINDEX', w.list, -most)", "redis.call('LINDEX', w.list, 0)"],
+      ['a return of the newest start', "redis.call('LREM', w.list, -1, stamp)", "redis.call('RPOP', w.list)"],
+      ['starts before those that were granted', 'startUs = math.max(startUs, last)\n', ''],
+      ['starts in a heap', 'if spread and', 'if false and'],
+      ['starts ahead in any bucket', 'nextUs <= now or deciding == 1 and', 'nextUs <= now or'],
+      ['starts too far ahead', 'nextUs - now <= ahead', 'true'],
       ['starts of an outage at the end', 'table.sort(times)', ''],
       ['a factor that never grows', '      wanted(b)\n', ''],
-      ['a factor that grows unasked', '    if full then\n      wanted(b)', '    wanted(b)\n    if full then'],
-      ['a bucket that was never full', '      noteFull(b)\n', ''],
+      [
+        'a factor that grows unasked',
+        'if w.taken >= allowed(b, w) then\n        wanted(b)',
+        'if true then\n        wanted(b)',
+      ],
       ['every refusal on its own', 'if b.cool <= now then restBegins', 'if true then restBegins'],
     ])('differ when the script has %s', async (_, of, by) => {
-      const mutant = (source: string): string =>
-        source
-          .replace(of, () => by)
-          .replace('local function take()\n  local granted = number()', (text) => `${text}\n  local want = granted`);
+      const mutant = (source: string): string => source.replace(of, () => by);
       expect(loadScript('quota').source).toContain(of);
       const [first, second] = connections;
       const details = await fc.check(

@@ -20,7 +20,8 @@ export function quotaLogSuite(name: string, open: () => Promise<QuotaLogBench>, 
     afterEach(async () => {
       await bench.close();
     });
-    const refused = (limit = tier, coolMs = 1_000): Promise<BucketView> => only(bench.log.refused({ limit, coolMs }));
+    const refused = (limit = tier, coolMs = 1_000, agoMs = 0): Promise<BucketView> =>
+      only(bench.log.refused({ limit, coolMs, agoMs }));
 
     it('grants as many as there are, and says to the millisecond when the next one is', async () => {
       expect(await ask(bench.log, [api], 2)).toMatchObject({ granted: 2, waitMs: 0, key: '' });
@@ -57,8 +58,8 @@ export function quotaLogSuite(name: string, open: () => Promise<QuotaLogBench>, 
       const first = await ask(bench.log, [api], 2);
       await bench.advance(300);
       await ask(bench.log, [api]);
-      bench.log.giveBack([api], first.stamp, 1);
-      bench.log.giveBack([api], first.stamp + 7, 1);
+      bench.log.giveBack([api], first.stamps.slice(0, 1));
+      bench.log.giveBack([api], [(first.stamps[0] ?? 0) + 7]);
       await bench.settle();
       expect(await ask(bench.other, [api], 2)).toMatchObject({ granted: 1, waitMs: 700 });
     });
@@ -85,84 +86,6 @@ export function quotaLogSuite(name: string, open: () => Promise<QuotaLogBench>, 
       expect(await ask(bench.other, [api, month])).toMatchObject({ granted: 0, waitMs: 2_678_400_000, key: 'month' });
     });
 
-    it('learns from a burst that was cut off how much is left, for all windows', async () => {
-      await ask(bench.log, [tier], 50);
-      for (let i = 0; i < 20; i++) await refused();
-      await bench.advance(1_000);
-      expect(await ask(bench.other, [tier], 50)).toMatchObject({ granted: 30, buckets: [{ factor: 0.6 }] });
-    });
-
-    it('keeps three tenths of a limit whatever one burst says, and takes a little away when no count explains it', async () => {
-      await ask(bench.log, [tier], 50);
-      for (let i = 0; i < 49; i++) await refused();
-      await bench.advance(60_000);
-      expect(await ask(bench.log, [tier], 50)).toMatchObject({ granted: 15 });
-      // More refusals than starts, told late.
-      const slow = bucket('slow', [4, 1_000]);
-      await ask(bench.log, [slow], 4);
-      await bench.advance(100);
-      for (let i = 0; i < 3; i++) await refused(slow, 2_000);
-      expect((await refused(slow, 2_000)).factor).toBeCloseTo(0.3, 5);
-    });
-
-    it('learns nothing from a refusal now and then, nor from few refusals that a lower limit would not end', async () => {
-      const factors: number[] = [];
-      const second = async (refusals: number): Promise<void> => {
-        await ask(bench.log, [bucket('stray', [50, 1_000])], 50);
-        await bench.advance(50);
-        for (let i = 0; i < refusals; i++) factors.push((await refused(bucket('stray', [50, 1_000]), 950)).factor);
-        await bench.advance(950);
-      };
-      for (const refusals of [1, 0, 0, 2, 0, 0, 2]) await second(refusals);
-      expect(new Set(factors)).toEqual(new Set([1]));
-      await bench.advance(5_000);
-      factors.splice(0);
-      for (const refusals of [2, 2, 2, 2, 2, 2, 2]) await second(refusals);
-      // Two of fifty, again and again: 48 are tried, which does not help.
-      expect(factors.map((factor) => Math.round(factor * 50))).toEqual([
-        ...[50, 50, 50, 50, 49, 48, 48, 48, 48, 48],
-        ...[50, 50, 50, 50],
-      ]);
-    });
-
-    it('believes few refusals when rest follows rest, if that ends them', async () => {
-      const factors: number[] = [];
-      for (let n = 0; n < 20; n++) {
-        const { granted } = await ask(bench.log, [bucket('less', [50, 1_000])], 50);
-        await bench.advance(50);
-        for (let i = 46; i < granted; i++) factors.push((await refused(bucket('less', [50, 1_000]), 950)).factor);
-        await bench.advance(950);
-      }
-      expect(factors.at(-1)).toBeCloseTo(0.92, 5);
-      // Three bursts that were cut off, and one more start that was tried.
-      expect(factors).toHaveLength(3 * 4 + 1);
-    });
-
-    it('finds the way back, slowly first and then faster, while somebody would use more', async () => {
-      await ask(bench.log, [tier], 50);
-      for (let i = 0; i < 20; i++) await refused();
-      const factors: number[] = [];
-      for (let second = 1; second <= 32; second++) {
-        await bench.advance(1_000);
-        // A minute's limit would end the demand.
-        const { buckets } = await ask(bench.log, [bucket('tier', [50, 1_000])], 50);
-        factors.push(buckets[0]?.factor ?? 0);
-      }
-      expect([5, 10, 15, 20, 25].map((second) => Math.round((factors[second] ?? 0) * 100))).toEqual([
-        62, 66, 74, 90, 100,
-      ]);
-    });
-
-    it('leaves a learned limit alone while nobody would use more', async () => {
-      await ask(bench.log, [tier], 50);
-      for (let i = 0; i < 20; i++) await refused();
-      for (let second = 1; second <= 30; second++) {
-        await bench.advance(1_000);
-        await ask(bench.log, [tier], 2);
-      }
-      expect(await ask(bench.log, [tier])).toMatchObject({ buckets: [{ factor: 0.6 }] });
-    });
-
     it('takes in what was started without it, at its time', async () => {
       await ask(bench.log, [api]);
       await bench.advance(500);
@@ -171,6 +94,44 @@ export function quotaLogSuite(name: string, open: () => Promise<QuotaLogBench>, 
       expect(await ask(bench.other, [api])).toMatchObject({ granted: 0, waitMs: 100, buckets: [{ taken: [3] }] });
       await bench.advance(100);
       expect(await ask(bench.other, [api])).toMatchObject({ granted: 1, waitMs: 400 });
+    });
+
+    it('grants starts ahead, each with its time, spread evenly where there are more calls than starts', async () => {
+      const wide = bucket('wide', [50, 1_000]);
+      const first = await ask(bench.log, [wide], 20, 1_000);
+      // A quarter at once, then one each 16 ms.
+      expect(first.inMs).toEqual([...Array<number>(13).fill(0), 16, 32, 48, 64, 80, 96, 112]);
+      expect(first).toMatchObject({ granted: 20, waitMs: 128, key: 'wide', buckets: [{ taken: [20] }] });
+      // Who asks for none ahead waits for those that were granted before.
+      expect(await ask(bench.other, [wide])).toMatchObject({ granted: 0, waitMs: 112, key: 'wide' });
+      await bench.advance(100);
+      const second = await ask(bench.other, [wide], 100, 300);
+      expect(second.inMs.map(Math.round)).toEqual(Array.from({ length: 18 }, (_, n) => 28 + 16 * n));
+      // What goes back may be granted again.
+      bench.log.giveBack([wide], second.stamps);
+      await bench.settle();
+      expect((await ask(bench.log, [wide], 1, 300)).inMs.map(Math.round)).toEqual([28]);
+    });
+
+    it('grants ahead only where the first bucket is the one that is waited for', async () => {
+      await ask(bench.log, [tier, chat(1)], 1, 1_000);
+      expect(await ask(bench.log, [tier, chat(1)], 1, 1_000)).toMatchObject({
+        granted: 0,
+        waitMs: 1_000,
+        key: 'receiver|1',
+      });
+      await ask(bench.log, [tier], 12, 0);
+      const later = await ask(bench.log, [tier, chat(2)], 1, 1_000);
+      expect(later).toMatchObject({ granted: 1, inMs: [16], key: 'receiver|2' });
+    });
+
+    it('tells the other processes of a rest at once', async () => {
+      const heard: unknown[] = [];
+      bench.other.onRest?.((key, restMs) => heard.push([key, Math.round(restMs)]));
+      await refused(bucket('month'), 90_000);
+      // In one process there is nobody to tell.
+      const expected = bench.log === bench.other ? [] : [['month', 90_000]];
+      await expect.poll(() => heard, { timeout: 5_000 }).toEqual(expected);
     });
 
     it('takes a limit that was changed from then on', async () => {

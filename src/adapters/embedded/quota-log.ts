@@ -5,7 +5,6 @@ import type { Clock } from '../../ports/clock.ts';
 import type { LimitKey } from '../../ports/profile.ts';
 import type {
   BucketView,
-  QuotaAnswer,
   QuotaAsk,
   QuotaFleet,
   QuotaLog,
@@ -23,24 +22,20 @@ export class MemoryQuotaLog implements QuotaLog {
     this.#book = new QuotaBook(options);
   }
 
-  take({ limits, want }: QuotaAsk): Observable<QuotaReply> {
-    return defer(() => of(this.#book.take(limits, want(), this.#clock.now())));
+  take({ limits, want, aheadMs }: QuotaAsk): Observable<QuotaReply> {
+    return defer(() => of(this.#book.take(limits, want(), this.#clock.now(), aheadMs)));
   }
 
-  takeNow(limits: readonly LimitKey[]): QuotaAnswer {
-    return this.#book.take(limits, 1, this.#clock.now());
-  }
-
-  giveBack(limits: readonly LimitKey[], stamp: number, count: number): void {
-    this.#book.giveBack(limits, stamp, count);
+  giveBack(limits: readonly LimitKey[], stamps: readonly number[]): void {
+    this.#book.giveBack(limits, stamps);
   }
 
   record(limit: LimitKey, agoMs: readonly number[]): void {
     this.#book.record(limit, agoMs, this.#clock.now());
   }
 
-  refused({ limit, coolMs }: QuotaRefusal): Observable<BucketView> {
-    return defer(() => of(this.#book.refused(limit, coolMs, this.#clock.now())));
+  refused(refusal: QuotaRefusal): Observable<BucketView> {
+    return defer(() => of(this.#book.refused(refusal, this.#clock.now())));
   }
 
   ready(): boolean {

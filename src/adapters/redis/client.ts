@@ -47,6 +47,8 @@ export class RedisConnection {
   readonly #waiting = new Set<() => void>();
   #away = false;
   #closing = false;
+  #listener: Redis | Cluster | undefined;
+  readonly #channels = new Map<string, (message: string) => void>();
 
   /** Connects in the background; nothing is awaited and nothing thrown for an absent server. */
   constructor(settings: RedisSettings) {
@@ -111,9 +113,32 @@ export class RedisConnection {
     return cancel;
   }
 
+  /**
+   * Hears a channel, over a connection of its own, as long as this one is not closed. What is said while it is away is not
+   * heard. One channel has one listener.
+   */
+  hear(channel: string, listener: (message: string) => void): void {
+    if (this.#listener === undefined) {
+      // Commands of a subscriber are few and idle for long: no time limit, and it may wait for its connection.
+      const options = { enableOfflineQueue: true, commandTimeout: undefined, maxRetriesPerRequest: null };
+      this.#listener = this.client instanceof Cluster ? this.client.duplicate() : this.client.duplicate(options);
+      // The main connection says what there is to say.
+      this.#listener.on('error', () => undefined);
+      this.#listener.on('message', (from: string, message: string) => this.#channels.get(from)?.(message));
+    }
+    this.#channels.set(channel, listener);
+    void this.#listener.subscribe(channel).catch(() => undefined);
+  }
+
+  /** Calls back each time the connection is lost. */
+  onLost(tell: () => void): void {
+    this.client.on('close', tell);
+  }
+
   /** Says goodbye and disconnects; never rejects. */
   async close(): Promise<void> {
     this.#closing = true;
+    this.#listener?.disconnect();
     if (this.client.status === 'ready') await this.client.quit().catch(() => undefined);
     this.client.disconnect();
   }

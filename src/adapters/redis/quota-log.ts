@@ -2,22 +2,15 @@ import { randomUUID } from 'node:crypto';
 
 import { Observable } from 'rxjs';
 
-import { defaultStretchMs, factorRule, fullRule, leastShared } from '../../operators/limit/options.ts';
+import { defaultStretchMs } from '../../operators/limit/options.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { LimitKey } from '../../ports/profile.ts';
-import type {
-  BucketView,
-  QuotaAnswer,
-  QuotaAsk,
-  QuotaFleet,
-  QuotaLog,
-  QuotaRefusal,
-  QuotaReply,
-} from '../../ports/quota-log.ts';
+import type { BucketView, QuotaAsk, QuotaFleet, QuotaLog, QuotaRefusal, QuotaReply } from '../../ports/quota-log.ts';
 
 import type { RedisConnection } from './client.ts';
 import { QuotaBatches } from './quota-batches.ts';
+import { keysOf, readAnswer, readBucket, readRest, restChannel, rulesOf, spelled, windowsOf } from './quota-wire.ts';
 import { evaluate, loadScript } from './scripts.ts';
 import type { ReplyReader } from './step-batches.ts';
 
@@ -35,23 +28,13 @@ const beatEveryMs = 10_000;
 const signCountsMs = 60_000;
 const tryAgainMs = 200;
 /** What needs no answer goes with the next ask, or alone after so long. */
-const tellWithinMs = 100;
-/** How long a bucket remembers what it learned without a call. */
-const bucketLifeMs = 3_600_000;
-const fullOf = [leastShared, fullRule.keptMs, fullRule.everyMs];
-const { floor, leastKept, leastUsed, unexplained, manyRefusals, manyShare, promptMs } = factorRule;
-const { believedInARow, vainInARow, firstStep, longestStep, everyMs, longestEveryMs } = factorRule;
-const factorOf = [
-  ...[floor, leastKept, leastUsed, unexplained, manyRefusals, manyShare, promptMs],
-  ...[believedInARow, vainInARow, firstStep, longestStep, everyMs, longestEveryMs],
-];
-
+const tellWithinMs = 500;
 /**
  * {@link QuotaLog} in Redis: sliding logs that only `scripts/quota.lua` changes, on the server's own clock, so the clocks
  * of the workers do not matter.
  *
- * Cool-downs and learned factors come with every answer instead of over a channel of their own: each start is granted
- * there, so no replica can overlook one, also one that has just been started; what was granted before lives for 20 ms.
+ * Rests and learned shares come with every answer, so no replica can overlook one, also one that has just been started.
+ * A rest is told on a channel, too: then nobody uses what it was granted ahead.
  *
  * A sign of life each ten seconds tells how many replicas there are: by that number the limits are split while Redis is
  * away. The first one comes at once; `close` takes this process from the count.
@@ -69,6 +52,7 @@ export class RedisQuotaLog implements QuotaLog {
   #beats = 0;
   #closed = false;
   #cancelBeat = (): void => undefined;
+  readonly #restListeners: ((key: string, restMs: number) => void)[] = [];
 
   constructor(connection: RedisConnection, timers: Timers, logger: Logger, options: RedisQuotaOptions = {}) {
     const { keyPrefix = 'larkspur:', stretchMs = defaultStretchMs, now } = options;
@@ -76,11 +60,14 @@ export class RedisQuotaLog implements QuotaLog {
     this.#timers = timers;
     this.#options = options;
     this.#prefix = keyPrefix;
-    const rule = [stretchMs, bucketLifeMs, ...fullOf, ...factorOf];
-    this.#batches = new QuotaBatches(connection, loadScript('quota'), () => [now?.() ?? '', ...rule], {
+    const rules = rulesOf(stretchMs, `${keyPrefix}${restChannel}`);
+    this.#batches = new QuotaBatches(connection, loadScript('quota'), () => [now?.() ?? '', ...rules], {
       timers,
       logger,
     });
+    connection.hear(`${keyPrefix}${restChannel}`, (message) => this.#hearsRest(message));
+    // Whoever answers next may be empty: only its epoch tells.
+    connection.onLost(() => this.#lost());
     void this.#beat();
   }
 
@@ -89,18 +76,18 @@ export class RedisQuotaLog implements QuotaLog {
     return this.#batches.roundTrips + this.#beats;
   }
 
-  take({ limits, want, patienceMs = 0 }: QuotaAsk): Observable<QuotaReply> {
+  take({ limits, want, patienceMs = 0, aheadMs = -1 }: QuotaAsk): Observable<QuotaReply> {
     return new Observable((subscriber) => {
       const step = {
         ...this.#placed(limits),
         patienceMs,
         args: () => {
           const wanted = subscriber.closed ? 0 : want();
-          return wanted > 0 ? ['t', wanted, ...spelled(limits)] : undefined;
+          return wanted > 0 ? ['t', wanted, aheadMs, ...spelled(limits)] : undefined;
         },
         answer: (reply: ReplyReader) => {
           const answer = readAnswer(reply, limits);
-          if (subscriber.closed) this.giveBack(limits, answer.stamp, answer.granted);
+          if (subscriber.closed) this.giveBack(limits, answer.stamps);
           subscriber.next(answer);
           subscriber.complete();
         },
@@ -114,8 +101,8 @@ export class RedisQuotaLog implements QuotaLog {
     });
   }
 
-  giveBack(limits: readonly LimitKey[], stamp: number, count: number): void {
-    if (count > 0) this.#tell(limits, ['b', stamp, count, ...spelled(limits)]);
+  giveBack(limits: readonly LimitKey[], stamps: readonly number[]): void {
+    if (stamps.length > 0) this.#tell(limits, ['b', stamps.length, ...stamps, ...spelled(limits)]);
   }
 
   record(limit: LimitKey, agoMs: readonly number[]): void {
@@ -124,9 +111,9 @@ export class RedisQuotaLog implements QuotaLog {
     this.#tell([limit], ['w', ...windowsOf(limit), whole.length, ...whole]);
   }
 
-  refused({ limit, coolMs }: QuotaRefusal): Observable<BucketView> {
+  refused({ limit, coolMs, agoMs }: QuotaRefusal): Observable<BucketView> {
     return new Observable((subscriber) => {
-      const args = ['r', ...windowsOf(limit), Math.ceil(coolMs)];
+      const args = ['r', ...windowsOf(limit), Math.ceil(coolMs), Math.round(agoMs * 1_000) / 1_000];
       this.#batches.add({
         ...this.#placed([limit]),
         patienceMs: 0,
@@ -141,6 +128,10 @@ export class RedisQuotaLog implements QuotaLog {
         },
       });
     });
+  }
+
+  onRest(tell: (key: string, restMs: number) => void): void {
+    this.#restListeners.push(tell);
   }
 
   ready(): boolean {
@@ -161,6 +152,11 @@ export class RedisQuotaLog implements QuotaLog {
       .catch(() => undefined);
   }
 
+  #hearsRest(message: string): void {
+    const { key, restMs } = readRest(message);
+    for (const tell of this.#restListeners) tell(key, restMs);
+  }
+
   #tell(limits: readonly LimitKey[], args: readonly (string | number)[]): void {
     this.#batches.add({
       ...this.#placed(limits),
@@ -173,13 +169,7 @@ export class RedisQuotaLog implements QuotaLog {
 
   #placed(limits: readonly LimitKey[]): { readonly tag: string; readonly keys: readonly string[] } {
     const tag = limits[0]?.group ?? limits[0]?.key ?? '';
-    const keys: string[] = [];
-    for (const { key, windows } of limits) {
-      const bucket = `${this.#prefix}quota:{${tag}}:${key}`;
-      keys.push(bucket);
-      for (const { windowMs } of windows) keys.push(`${bucket}:${windowMs}`);
-    }
-    return { tag, keys };
+    return { tag, keys: keysOf(`${this.#prefix}quota:{${tag}}`, limits) };
   }
 
   /** A step had no answer: nothing is asked until a sign of life has gone through. */
@@ -210,29 +200,4 @@ export class RedisQuotaLog implements QuotaLog {
       ? this.#timers.after(beatEveryMs, again)
       : this.#connection.whenWorthTrying(tryAgainMs, again);
   }
-}
-
-function windowsOf({ windows }: LimitKey): number[] {
-  return [windows.length, ...windows.flatMap(({ limit, windowMs }) => [limit, windowMs])];
-}
-
-function spelled(limits: readonly LimitKey[]): number[] {
-  return [limits.length, ...limits.flatMap(windowsOf)];
-}
-
-function readAnswer(reply: ReplyReader, limits: readonly LimitKey[]): QuotaAnswer {
-  const granted = reply.number();
-  const stamp = reply.number();
-  const waitMs = Math.ceil(reply.number() / 1_000);
-  const key = limits[reply.number() - 1]?.key ?? '';
-  const buckets = limits.map((limit) => readBucket(reply, limit));
-  return { kind: 'answer', granted, stamp, waitMs, key, buckets };
-}
-
-function readBucket(reply: ReplyReader, { key, windows }: LimitKey): BucketView {
-  const coolMs = Math.ceil(reply.number() / 1_000);
-  const factor = reply.number() / 1_000_000;
-  const fullAgoUs = reply.number();
-  const taken = windows.map(() => reply.number());
-  return { key, coolMs, factor, taken, fullAgoMs: fullAgoUs < 0 ? -1 : fullAgoUs / 1_000 };
 }

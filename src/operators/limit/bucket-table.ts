@@ -46,9 +46,14 @@ export class BucketTable {
     return this.#byKey.get(key);
   }
 
+  /** How long an ask for these may wait for others: only where there is too little for all. */
+  patienceMs(limits: readonly LimitKey[], nowMs: number): number {
+    return Math.max(0, ...limits.map(({ key }) => this.#byKey.get(key)?.patienceMs(nowMs) ?? 0));
+  }
+
   /** The longest time for which any of them is unsure after an outage. */
   unsureForMs(): number {
-    return Math.max(0, ...[...this.#byKey.values()].map(({ unsureForMs }) => unsureForMs));
+    return Math.max(0, ...[...this.#byKey.values()].map(({ shadow }) => shadow.unsureForMs));
   }
 
   /** Those that have a name for metrics: per name the fullest one, and the lowest factor. Walks all of them. */
@@ -58,7 +63,7 @@ export class BucketTable {
       const { label, factor } = bucket;
       if (label === undefined) continue;
       const other = byLabel.get(label);
-      const used = Math.max(bucket.used(nowMs), other?.used ?? 0);
+      const used = Math.max(bucket.shadow.used(nowMs), other?.used ?? 0);
       byLabel.set(label, { label, used, factor: Math.min(factor, other?.factor ?? 1) });
     }
     return [...byLabel.values()];

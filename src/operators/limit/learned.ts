@@ -2,10 +2,10 @@ import { factorRule } from './options.ts';
 
 const { floor, leastKept, unexplained, firstStep, longestStep, everyMs, longestEveryMs } = factorRule;
 
-/** A window of a bucket: its limit, and the starts in it at present. */
+/** A window of a bucket: its limit, and when the starts in it were or will be. */
 export interface WindowUse {
   readonly limit: number;
-  readonly starts: number;
+  readonly starts: readonly number[];
 }
 
 /**
@@ -24,6 +24,8 @@ export class Learned {
   /** The factor before the step that is being tried. */
   #proven = 1;
   #refusals = 0;
+  /** When the first of the calls started that were refused in this rest. */
+  #firstMs = 0;
   #inARow = 0;
   #step: number = firstStep;
   #everyMs: number = everyMs;
@@ -38,9 +40,10 @@ export class Learned {
     return this.#factor;
   }
 
-  /** The first refusal after a rest, `sinceMs` after its end. */
-  restBegins(nowMs: number, sinceMs: number): void {
+  /** The first refusal after a rest, `sinceMs` after its end, of a call that started at `startedMs`. */
+  restBegins(nowMs: number, sinceMs: number, startedMs: number): void {
     this.#refusals = 0;
+    this.#firstMs = startedMs;
     if (this.#factor > this.#proven && nowMs - this.#changedMs < everyMs) {
       this.#change(this.#proven, nowMs);
       this.#everyMs = Math.min(longestEveryMs, this.#everyMs * 2);
@@ -51,10 +54,19 @@ export class Learned {
   }
 
   /** One more refusal of the present rest. One says little, the last of a burst all: each looks at the factor before. */
-  refused(windows: readonly WindowUse[], nowMs: number): void {
+  refused(windows: readonly WindowUse[], startedMs: number, nowMs: number): void {
     this.#refusals++;
-    const starts = Math.min(...windows.map((window) => window.starts));
-    const many = this.#refusals >= factorRule.manyRefusals && this.#refusals >= factorRule.manyShare * starts;
+    this.#firstMs = Math.min(this.#firstMs, startedMs);
+    const uses = windows.map(({ limit, starts }) => ({
+      limit,
+      taken: starts.filter((atMs) => atMs <= nowMs).length,
+      since: starts.filter((atMs) => atMs >= this.#firstMs && atMs <= nowMs).length,
+    }));
+    const starts = Math.min(...uses.map(({ taken }) => taken));
+    const since = Math.min(...uses.map((use) => use.since));
+    const many =
+      this.#refusals >= factorRule.manyRefusals &&
+      (this.#refusals >= factorRule.manyShare * starts || this.#refusals >= factorRule.manySince * since);
     if (this.#inARow >= factorRule.vainInARow && this.#refusals * 2 <= starts) {
       if (this.#factor < this.#beforeRow) this.#change(this.#beforeRow, nowMs);
       return;
@@ -62,10 +74,10 @@ export class Learned {
     if (!many && this.#inARow !== factorRule.believedInARow) return;
     const before = this.#before;
     // A bucket that is hardly used has other reasons.
-    if (!windows.some(({ limit, starts: taken }) => taken >= limit * before * factorRule.leastUsed)) return;
+    if (!uses.some(({ limit, taken }) => taken >= limit * before * factorRule.leastUsed)) return;
     // Of several windows the one that was used most, if it explains anything.
-    const lessThanAllowed = windows.filter((window) => window.starts - this.#refusals < window.limit * before - 0.5);
-    const explained = Math.max(...lessThanAllowed.map(({ limit, starts: taken }) => (taken - this.#refusals) / limit));
+    const lessThanAllowed = uses.filter(({ limit, taken }) => taken - this.#refusals < limit * before - 0.5);
+    const explained = Math.max(...lessThanAllowed.map(({ limit, taken }) => (taken - this.#refusals) / limit));
     const lower = explained >= 0 ? explained : many ? before * unexplained : before;
     const factor = Math.max(floor, before * leastKept, lower);
     if (factor >= this.#factor) return;

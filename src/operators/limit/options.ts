@@ -1,16 +1,36 @@
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { QuotaLog } from '../../ports/quota-log.ts';
 
-/**
- * Added to every window: the server counts arrivals, we count grants. 40 ms for the spread of the path, 20 ms for the
- * longest time between grant and send.
- */
-export const defaultStretchMs = 60;
+/** Added to every window: the server counts arrivals, we count starts, and the path takes now a little longer, now less. */
+export const defaultStretchMs = 40;
 
-/** From this limit on a log remembers when a bucket was full: where starts come in waves the replicas share them by that. */
-export const leastShared = 20;
-/** For so long it does, milliseconds; and it looks again when the last time is so long ago. */
-export const fullRule = { keptMs: 10_000, everyMs: 100 } as const;
+/** A long window costs little to stretch more: then a late call a minute ago does no harm. */
+export const longWindow = { fromMs: 10_000, times: 2.5 } as const;
+
+/** A window as it is counted here. */
+export function stretchedMs(windowMs: number, stretchMs: number): number {
+  return windowMs + stretchMs * (windowMs >= longWindow.fromMs ? longWindow.times : 1);
+}
+
+/** How far ahead the log grants starts where there are more calls than starts, milliseconds. */
+export const aheadMs = 1_000;
+/** So long before the last of its starts a replica asks for more. */
+export const leadMs = 150;
+
+/**
+ * Where a bucket is in demand its starts are spread over the window: of a burst one late call is enough to have too
+ * many in a second at the server. A few start at once.
+ */
+export const spreadRule = {
+  /** Smaller limits are not spread: a person who sends three messages shall not wait. */
+  leastLimit: 20,
+  /** Nor are longer windows, in which some milliseconds matter little. */
+  longestWindowMs: 1_000,
+  /** This share of the limit. */
+  atOnce: 0.25,
+  /** Over this share of the window. */
+  evenness: 0.8,
+} as const;
 
 /** How the learned share of a limit moves; all shares in (0, 1]. */
 export const factorRule = {
@@ -22,9 +42,13 @@ export const factorRule = {
   leastUsed: 0.5,
   /** What is left of it when many were refused and no count explains it. */
   unexplained: 0.95,
-  /** So many refusals of one rest are a burst that was cut off, when they are also this share of the starts. */
+  /**
+   * So many refusals of one rest are believed at once, when they are also such a share of the starts in the window, or of
+   * those since the first that was refused: a limit refuses all that come later.
+   */
   manyRefusals: 3,
   manyShare: 0.2,
+  manySince: 0.6,
   /** A rest that begins so soon after the last one, milliseconds, goes on with it: that one has changed nothing. */
   promptMs: 2_000,
   /** Few refusals in so many rests in a row are believed: the share falls to what they let through. */
@@ -36,7 +60,7 @@ export const factorRule = {
   longestStep: 0.32,
   /** Between two steps, milliseconds, with demand for more. After a step that was refused twice as long each time. */
   everyMs: 5_000,
-  longestEveryMs: 30_000,
+  longestEveryMs: 60_000,
 } as const;
 
 /** What a limiter over all replicas needs, and how it counts. */

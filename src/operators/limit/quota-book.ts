@@ -1,8 +1,10 @@
 import type { LimitKey } from '../../ports/profile.ts';
-import type { BucketView, QuotaAnswer } from '../../ports/quota-log.ts';
+import type { BucketView, QuotaAnswer, QuotaRefusal } from '../../ports/quota-log.ts';
 
 import { Learned } from './learned.ts';
-import { defaultStretchMs, fullRule, leastShared } from './options.ts';
+import { defaultStretchMs, spreadRule, stretchedMs } from './options.ts';
+
+const { leastLimit, longestWindowMs, atOnce, evenness } = spreadRule;
 
 /** What may be set for a {@link QuotaBook}. */
 export interface QuotaBookOptions {
@@ -22,8 +24,6 @@ interface Bucket {
   readonly windows: Map<number, Grants>;
   coolUntilMs: number;
   readonly learned: Learned;
-  /** When it last had no room. */
-  fullMs: number;
 }
 
 const lookedAt = 8;
@@ -43,55 +43,41 @@ export class QuotaBook {
     this.#maxBuckets = maxBuckets;
   }
 
-  /** Grants as many of the wanted starts as all buckets have room for. */
-  take(limits: readonly LimitKey[], want: number, nowMs: number): QuotaAnswer {
-    let granted = want;
-    for (const limit of limits) {
-      const bucket = this.#bucket(limit.key, nowMs);
-      if (bucket.coolUntilMs > nowMs) granted = 0;
-      for (const { limit: most, windowMs } of limit.windows) {
-        const room = allowed(most, bucket.learned.factor) - count(this.#current(bucket, windowMs, nowMs));
-        granted = Math.max(0, Math.min(granted, room));
+  /** Grants as many of the wanted starts as all buckets have room for; see {@link QuotaLog}. */
+  take(limits: readonly LimitKey[], want: number, nowMs: number, aheadMs?: number): QuotaAnswer {
+    const stamps: number[] = [];
+    let next = this.#next(limits, nowMs, aheadMs !== undefined);
+    while (stamps.length < want) {
+      const mayWait = next.key === limits[0]?.key && next.atMs - nowMs <= (aheadMs ?? 0);
+      if (next.atMs > nowMs && !mayWait) break;
+      stamps.push(next.atMs);
+      for (const { key, windows } of limits) {
+        const bucket = this.#bucket(key, nowMs);
+        for (const { windowMs } of windows) this.#current(bucket, windowMs, nowMs).times.push(next.atMs);
       }
+      next = this.#next(limits, nowMs, aheadMs !== undefined);
     }
-    let waitMs = 0;
-    let key = '';
-    const buckets = limits.map((limit) => {
-      const bucket = this.#bucket(limit.key, nowMs);
-      let untilMs = bucket.coolUntilMs;
-      let full = false;
-      const taken: number[] = [];
-      for (const { limit: most, windowMs } of limit.windows) {
-        const grants = this.#current(bucket, windowMs, nowMs);
-        for (let i = 0; i < granted; i++) grants.times.push(nowMs);
-        taken.push(count(grants));
-        const over = count(grants) - allowed(most, bucket.learned.factor);
-        if (over < 0) continue;
-        full = true;
-        untilMs = Math.max(untilMs, (grants.times[grants.head + over] ?? nowMs) + windowMs + this.#stretchMs);
-      }
-      if (untilMs - nowMs > waitMs) [waitMs, key] = [untilMs - nowMs, limit.key];
-      const seen = view(limit.key, bucket, taken, nowMs);
-      if (!full) return seen;
-      if (bucket.coolUntilMs <= nowMs) bucket.learned.wanted(nowMs);
-      const isShared = limit.windows.every(({ limit: most }) => most >= leastShared);
-      if (isShared && nowMs - bucket.fullMs >= fullRule.everyMs) bucket.fullMs = nowMs;
-      // What was before: the present the asker sees for itself.
-      return { ...view(limit.key, bucket, taken, nowMs), fullAgoMs: seen.fullAgoMs };
+    const buckets = limits.map(({ key, windows }) => {
+      const bucket = this.#bucket(key, nowMs);
+      const taken = windows.map(({ windowMs }) => count(this.#current(bucket, windowMs, nowMs)));
+      const full = windows.some(({ limit }, index) => (taken[index] ?? 0) >= allowed(limit, bucket.learned.factor));
+      if (full && bucket.coolUntilMs <= nowMs) bucket.learned.wanted(nowMs);
+      return view(key, bucket, taken, nowMs);
     });
-    return { kind: 'answer', granted, stamp: nowMs, waitMs, key, buckets };
+    const waitMs = next.atMs - nowMs;
+    const inMs = stamps.map((atMs) => atMs - nowMs);
+    return { kind: 'answer', granted: stamps.length, stamps, inMs, logMs: nowMs, waitMs, key: next.key, buckets };
   }
 
-  /** Forgets grants of that time that were not used. */
-  giveBack(limits: readonly LimitKey[], stamp: number, unused: number): void {
+  /** Forgets grants that were not used. */
+  giveBack(limits: readonly LimitKey[], stamps: readonly number[]): void {
     for (const { key, windows } of limits) {
       for (const { windowMs } of windows) {
         const grants = this.#buckets.get(key)?.windows.get(windowMs);
         if (grants === undefined) continue;
-        for (let i = 0; i < unused; i++) {
+        for (const stamp of stamps) {
           const at = grants.times.lastIndexOf(stamp);
-          if (at < grants.head) break;
-          grants.times.splice(at, 1);
+          if (at >= grants.head) grants.times.splice(at, 1);
         }
       }
     }
@@ -102,7 +88,7 @@ export class QuotaBook {
     const bucket = this.#bucket(key, nowMs);
     for (const { windowMs } of windows) {
       const grants = this.#current(bucket, windowMs, nowMs);
-      const times = agoMs.filter((ago) => ago < windowMs + this.#stretchMs).map((ago) => nowMs - ago);
+      const times = agoMs.filter((ago) => ago < stretchedMs(windowMs, this.#stretchMs)).map((ago) => nowMs - ago);
       const { times: known, head } = grants;
       grants.times = [...known.slice(head), ...times].sort((a, b) => a - b);
       grants.head = 0;
@@ -110,23 +96,48 @@ export class QuotaBook {
   }
 
   /** An upstream refused: the bucket rests, and learns from it what {@link Learned} says. */
-  refused({ key, windows }: LimitKey, coolMs: number, nowMs: number): BucketView {
+  refused({ limit: { key, windows }, coolMs, agoMs }: QuotaRefusal, nowMs: number): BucketView {
     const bucket = this.#bucket(key, nowMs);
-    if (bucket.coolUntilMs <= nowMs) bucket.learned.restBegins(nowMs, nowMs - bucket.coolUntilMs);
+    const startedMs = nowMs - agoMs;
+    if (bucket.coolUntilMs <= nowMs) bucket.learned.restBegins(nowMs, nowMs - bucket.coolUntilMs, startedMs);
     bucket.coolUntilMs = Math.max(bucket.coolUntilMs, nowMs + coolMs);
-    const taken = windows.map(({ windowMs }) => count(this.#current(bucket, windowMs, nowMs)));
+    const current = windows.map(({ windowMs }) => this.#current(bucket, windowMs, nowMs));
     bucket.learned.refused(
-      windows.map(({ limit }, index) => ({ limit, starts: taken[index] ?? 0 })),
+      windows.map(({ limit }, index) => ({ limit, starts: current[index]?.times.slice(current[index].head) ?? [] })),
+      startedMs,
       nowMs,
     );
-    return view(key, bucket, taken, nowMs);
+    return view(key, bucket, current.map(count), nowMs);
+  }
+
+  /** When one more may start in all buckets, never before what was granted last, and which bucket decides; `''`: none waits. */
+  #next(limits: readonly LimitKey[], nowMs: number, spread: boolean): { readonly atMs: number; readonly key: string } {
+    let next = { atMs: nowMs, key: '' };
+    for (const { key, windows } of limits) {
+      const bucket = this.#bucket(key, nowMs);
+      let atMs = bucket.coolUntilMs;
+      for (const { limit, windowMs } of windows) {
+        const grants = this.#current(bucket, windowMs, nowMs);
+        const [held, most] = [count(grants), allowed(limit, bucket.learned.factor)];
+        const lastMs = grants.times.at(-1) ?? -Infinity;
+        atMs = Math.max(atMs, lastMs);
+        const countedMs = stretchedMs(windowMs, this.#stretchMs);
+        if (held >= most) atMs = Math.max(atMs, (grants.times.at(-most) ?? 0) + countedMs);
+        if (spread && windowMs <= longestWindowMs && most >= leastLimit && held >= most * atOnce) {
+          atMs = Math.max(atMs, lastMs + Math.floor((countedMs * 1_000 * evenness) / most) / 1_000);
+        }
+      }
+      if (atMs > next.atMs) next = { atMs, key };
+    }
+    return next;
   }
 
   #current(bucket: Bucket, windowMs: number, nowMs: number): Grants {
     let grants = bucket.windows.get(windowMs);
     if (grants === undefined) bucket.windows.set(windowMs, (grants = { times: [], head: 0 }));
     const { times } = grants;
-    while (grants.head < times.length && (times[grants.head] ?? 0) + windowMs + this.#stretchMs <= nowMs) grants.head++;
+    const sinceMs = nowMs - stretchedMs(windowMs, this.#stretchMs);
+    while (grants.head < times.length && (times[grants.head] ?? 0) <= sinceMs) grants.head++;
     if (grants.head > 64 && grants.head * 2 > times.length) {
       times.splice(0, grants.head);
       grants.head = 0;
@@ -138,7 +149,7 @@ export class QuotaBook {
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       if (this.#buckets.size >= this.#maxBuckets) this.#makeRoom(nowMs);
-      bucket = { windows: new Map(), coolUntilMs: -Infinity, learned: new Learned(nowMs), fullMs: -Infinity };
+      bucket = { windows: new Map(), coolUntilMs: -Infinity, learned: new Learned(nowMs) };
       this.#buckets.set(key, bucket);
     }
     return bucket;
@@ -165,8 +176,6 @@ function allowed(limit: number, factor: number): number {
   return Math.max(1, Math.floor(limit * factor + 1e-6));
 }
 
-function view(key: string, bucket: Bucket, taken: readonly number[], nowMs: number): BucketView {
-  const { coolUntilMs, learned, fullMs } = bucket;
-  const fullAgoMs = nowMs - fullMs < fullRule.keptMs ? nowMs - fullMs : -1;
-  return { key, coolMs: Math.max(0, coolUntilMs - nowMs), factor: learned.factor, taken, fullAgoMs };
+function view(key: string, { coolUntilMs, learned }: Bucket, taken: readonly number[], nowMs: number): BucketView {
+  return { key, coolMs: Math.max(0, coolUntilMs - nowMs), factor: learned.factor, taken };
 }

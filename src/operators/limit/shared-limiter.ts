@@ -1,29 +1,27 @@
-import { map, type Observable } from 'rxjs';
+import type { Observable } from 'rxjs';
 
 import type { Clock } from '../../ports/clock.ts';
 import type { LimitKey } from '../../ports/profile.ts';
 import type { BucketView, QuotaAnswer, QuotaLog, QuotaReply } from '../../ports/quota-log.ts';
 
 import { BucketTable, type BucketUse } from './bucket-table.ts';
-import type { Bucket, Outage } from './bucket.ts';
+import type { Bucket } from './bucket.ts';
+import { ClockOffset } from './clock-offset.ts';
 import { CoolDowns } from './cool-down.ts';
-import { Fastest } from './fastest.ts';
-import { Handful, type HandfulParts } from './handful.ts';
+import { Hands } from './hands.ts';
 import { defaultStretchMs, type SharedLimiterOptions, type SharedLimiterSnapshot } from './options.ts';
+import type { Outage } from './shadow-log.ts';
 import { Split } from './split.ts';
-import type { Grant, Taken } from './taken.ts';
-
-const mustAsk: Taken = { kind: 'ask' };
-const unlimited: Taken = { kind: 'granted', grant: { atMs: 0, stamp: undefined } };
-// Longest wait of those who are woken before, when one that was let through has asked.
-const wokenWithinMs = 250;
+import type { Learned } from './starts-in-hand.ts';
+import { type Grant, isUnlimited, type Taken } from './taken.ts';
 
 /**
- * Exact limits over all replicas. A call starts when all of its buckets grant it: from grants in hand at once, else by an
- * ask of the shared log, for many calls together. `earliestMs` tells beforehand from when on asking is worth while, so
- * waiting is scheduled and costs nothing. While the log is away {@link Split} holds.
+ * Exact limits over all replicas. A call starts when all of its buckets grant it. The shared log is asked for many calls
+ * together; where there are more calls than starts it grants starts ahead, each with its time, and the call comes back at
+ * that time. `earliestMs` tells beforehand from when on a call is worth looking at, so waiting is scheduled and costs
+ * nothing. While the log is away {@link Split} holds.
  *
- * Decides in plain steps; the only timer gives back grants that nobody used. Memory is bounded by `maxBuckets` plus the
+ * Decides in plain steps; the only timers give back starts that nobody used. Memory is bounded by `maxBuckets` plus the
  * buckets used within their longest window. Times are monotonic milliseconds.
  */
 export class SharedLimiter {
@@ -33,12 +31,11 @@ export class SharedLimiter {
   readonly #buckets: BucketTable;
   readonly #coolDowns: CoolDowns;
   readonly #split: Split;
-  readonly #handfuls = new WeakMap<Bucket, Handful>();
-  readonly #handfulParts: HandfulParts;
+  readonly #hands: Hands;
+  readonly #offset = new ClockOffset();
   #promised = 0;
   #grants = 0;
   #refusals = 0;
-  readonly #roundTrip = new Fastest();
   #wake: (key: string) => void = () => undefined;
 
   constructor(options: SharedLimiterOptions) {
@@ -49,11 +46,13 @@ export class SharedLimiter {
     this.#buckets = new BucketTable(stretchMs, maxBuckets);
     this.#coolDowns = new CoolDowns(maxBuckets);
     this.#split = new Split(log, this.#buckets);
-    this.#handfulParts = {
+    this.#hands = new Hands(maxBuckets, {
       ...{ log, clock, timers, lifeMs },
-      learn: (limits, reply, nowMs, askedMs) => this.#replied(limits, reply, nowMs, askedMs),
-      unused: (count) => void (this.#grants -= count),
-    };
+      start: (limits, grant) => this.#start(limits, grant, clock.now()),
+      learn: (limits, reply, askedMs) => this.#replied(limits, reply, askedMs),
+      patienceMs: (limits) => this.#buckets.patienceMs(limits, clock.now()),
+    });
+    log.onRest?.((key, restMs) => this.#rests(key, this.#clock.now() + restMs));
   }
 
   /** Sets who is told the key of a bucket for which it is worth asking again before the time that was named. */
@@ -62,16 +61,22 @@ export class SharedLimiter {
   }
 
   /**
-   * From when on it is worth asking for a start, given what is promised, and the key that decides it. `atMs` is `nowMs`
+   * From when on a call is worth letting through, given what is promised, and the key that decides it. `atMs` is `nowMs`
    * when it is worth it now; for calls without limits `key` is `''`.
    */
   earliestMs(limits: readonly LimitKey[], nowMs: number): { readonly atMs: number; readonly key: string } {
     let earliest = { atMs: nowMs, key: limits[0]?.key ?? '' };
+    for (const { key } of limits) {
+      if (this.#coolDowns.untilMs(key, nowMs) > earliest.atMs)
+        earliest = { atMs: this.#coolDowns.untilMs(key, nowMs), key };
+    }
+    const startMs = this.#hands.nextMs(limits);
+    if (startMs !== undefined)
+      return startMs > earliest.atMs ? { atMs: startMs, key: limits.at(-1)?.key ?? '' } : earliest;
     const outage = this.#split.outage(nowMs);
     for (const limit of limits) {
-      let atMs = this.#coolDowns.untilMs(limit.key, nowMs);
-      if (limit.windows.length > 0)
-        atMs = Math.max(atMs, this.#freeAtMs(this.#buckets.of(limit, nowMs), nowMs, outage));
+      if (limit.windows.length === 0) continue;
+      const atMs = this.#askAtMs(this.#buckets.of(limit, nowMs), nowMs, outage);
       if (atMs > earliest.atMs) earliest = { atMs, key: limit.key };
     }
     return earliest;
@@ -79,14 +84,18 @@ export class SharedLimiter {
 
   /** Counts one call as on its way to `take`, so that no later one is offered its place. */
   promise(limits: readonly LimitKey[]): void {
+    this.#promised += 1;
+    if (isUnlimited(limits)) return;
+    this.#hands.promise(limits);
     for (const limit of limits) {
       if (limit.windows.length > 0) this.#buckets.of(limit, this.#clock.now()).promised += 1;
     }
-    this.#promised += 1;
   }
 
   /** Ends a promise, after `take` or when the call goes elsewhere. */
   unpromise(limits: readonly LimitKey[]): void {
+    this.#promised = Math.max(0, this.#promised - 1);
+    this.#hands.unpromise(limits);
     for (const { key } of limits) {
       const bucket = this.#buckets.get(key);
       if (bucket === undefined) continue;
@@ -95,26 +104,19 @@ export class SharedLimiter {
       bucket.held = false;
       this.#wake(key);
     }
-    this.#promised = Math.max(0, this.#promised - 1);
   }
 
   /** A start now, if it is known here whether there is one. */
   take(limits: readonly LimitKey[], nowMs: number): Taken {
-    let limited: LimitKey | undefined;
-    let several = false;
-    for (const limit of limits) {
-      const untilMs = this.#coolDowns.untilMs(limit.key, nowMs);
-      if (untilMs > nowMs) return this.#refuse(untilMs, limit.key);
-      if (limit.windows.length === 0) continue;
-      several = limited !== undefined;
-      limited ??= limit;
+    for (const { key } of limits) {
+      const untilMs = this.#coolDowns.untilMs(key, nowMs);
+      if (untilMs > nowMs) return this.#refuse(untilMs, key);
     }
-    if (limited === undefined) return unlimited;
-    if (this.#log.takeNow !== undefined) return this.#learn(limits, this.#log.takeNow(limits), nowMs);
+    if (isUnlimited(limits)) return { kind: 'granted', grant: { atMs: nowMs, stamp: undefined } };
+    const grant = this.#hands.take(limits, nowMs);
+    if (grant !== undefined) return { kind: 'granted', grant };
     const outage = this.#split.outage(nowMs);
-    if (outage !== undefined) return this.#takeSplit(limits, nowMs, outage);
-    const grant = several ? undefined : this.#handfuls.get(this.#buckets.of(limited, nowMs))?.take(nowMs);
-    return grant === undefined ? mustAsk : { kind: 'granted', grant };
+    return outage === undefined ? { kind: 'ask' } : this.#takeSplit(limits, nowMs, outage);
   }
 
   /**
@@ -122,37 +124,26 @@ export class SharedLimiter {
    * is given back.
    */
   ask(limits: readonly LimitKey[]): Observable<Taken> {
-    const limited = limits.filter(({ windows }) => windows.length > 0);
-    const [only] = limited;
-    const askedMs = this.#clock.now();
-    if (only !== undefined && limited.length === 1) {
-      const bucket = this.#buckets.of(only, askedMs);
-      const handful = this.#handfuls.get(bucket) ?? new Handful(bucket, this.#handfulParts);
-      this.#handfuls.set(bucket, handful);
-      return handful.ask(limits);
-    }
-    const patienceMs = Math.max(...limited.map((limit) => this.#buckets.of(limit, askedMs).patienceMs(askedMs)));
-    const reply$ = this.#log.take({ limits, want: () => 1, patienceMs });
-    return reply$.pipe(map((reply) => this.#replied(limits, reply, this.#clock.now(), askedMs)));
+    return this.#hands.of(limits).ask();
   }
 
   /** Gives back the start of a call that was not sent. */
   giveBack(limits: readonly LimitKey[], { atMs, stamp }: Grant): void {
-    const limited = limits.filter(({ windows }) => windows.length > 0);
-    if (limited.length === 0) return;
-    for (const { key } of limited) this.#buckets.get(key)?.forget(atMs);
+    if (isUnlimited(limits)) return;
+    for (const { key } of limits) this.#buckets.get(key)?.shadow.forget(atMs);
     this.#grants -= 1;
-    if (stamp !== undefined) this.#log.giveBack(limits, stamp, 1);
+    if (stamp !== undefined) this.#log.giveBack(limits, [stamp]);
   }
 
   /**
-   * An upstream refused a start of this bucket: no replica starts one until the rest is over. A rest is only ever
-   * extended. Returns whether it was, by more than refusals of one moment differ.
+   * The upstream refused: nothing starts in that bucket before the rest is over, here at once, on all replicas as soon as
+   * they hear of it. Only ever extended. Returns whether it was, by more than refusals of one moment differ.
+   * @param startedMs when the call started that was refused
    */
-  refused(limit: LimitKey, restMs: number, nowMs: number): boolean {
+  refused(limit: LimitKey, restMs: number, nowMs: number, startedMs = nowMs): boolean {
     const known = this.#coolDowns.untilMs(limit.key, nowMs);
-    this.#coolDowns.hold(limit.key, nowMs + restMs);
-    this.#log.refused({ limit, coolMs: restMs }).subscribe({
+    this.#rests(limit.key, nowMs + restMs);
+    this.#log.refused({ limit, coolMs: restMs, agoMs: nowMs - startedMs }).subscribe({
       next: (view) => this.#learnBucket(limit, view, this.#clock.now()),
       // The port does not error; this replica knows already.
       error: () => undefined,
@@ -177,74 +168,86 @@ export class SharedLimiter {
     return this.#buckets.uses(nowMs);
   }
 
-  #freeAtMs(bucket: Bucket, nowMs: number, outage: Outage | undefined): number {
-    let atMs = nowMs;
+  #askAtMs(bucket: Bucket, nowMs: number, outage: Outage | undefined): number {
+    let atMs = Math.max(nowMs, bucket.askAtMs);
     if (outage !== undefined && !bucket.outlived(outage, nowMs)) {
-      atMs = bucket.splitFreeAtMs(nowMs, outage, bucket.promised);
-      if (outage.backMs === undefined) return atMs;
+      const splitMs = bucket.splitFreeAtMs(nowMs, outage, bucket.promised);
+      if (outage.backMs === undefined) return splitMs;
+      atMs = Math.max(atMs, splitMs);
     }
-    const { replicas } = this.#log.fleet();
-    atMs = Math.max(atMs, bucket.freeAtMs(nowMs, bucket.promised, replicas));
-    if (atMs > nowMs || bucket.promised < bucket.fairShare(replicas)) return atMs;
-    bucket.held = true;
-    return nowMs + wokenWithinMs;
+    if (atMs > nowMs || bucket.promised < bucket.fairShare(this.#log.fleet().replicas)) return atMs;
+    return bucket.hold(nowMs);
   }
 
   #takeSplit(limits: readonly LimitKey[], nowMs: number, outage: Outage): Taken {
     const ruling = this.#split.rule(limits, nowMs, outage);
     switch (ruling.kind) {
       case 'log':
-        return mustAsk;
+        return { kind: 'ask' };
       case 'wait':
         return this.#refuse(ruling.untilMs, ruling.key);
       case 'here':
-        this.#note(limits, 1, nowMs);
-        return { kind: 'granted', grant: { atMs: nowMs, stamp: undefined } };
+        return { kind: 'granted', grant: this.#start(limits, { atMs: nowMs, stamp: undefined }, nowMs) };
     }
   }
 
-  #replied(limits: readonly LimitKey[], reply: QuotaReply, nowMs: number, askedMs: number): Taken {
-    if (reply.kind === 'answer') return this.#learn(limits, reply, nowMs, askedMs);
-    return this.#takeSplit(limits, nowMs, this.#split.begin(nowMs));
+  #replied(limits: readonly LimitKey[], reply: QuotaReply, askedMs: number): Learned {
+    const nowMs = this.#clock.now();
+    if (reply.kind === 'answer') return this.#learn(limits, reply, askedMs, nowMs);
+    const outage = this.#split.begin(nowMs);
+    // What they hold the others may count as theirs.
+    this.#hands.forgetAll();
+    // Each start is decided on its own: here nobody has counted for all of them.
+    return { starts: [], others: () => this.#takeSplit(limits, nowMs, outage) };
   }
 
-  /** Takes in what the log said. Grants for a bucket that rests by now go back. */
-  #learn(limits: readonly LimitKey[], answer: QuotaAnswer, nowMs: number, askedMs = nowMs): Taken {
-    const tookMs = nowMs - askedMs;
-    const late = tookMs > this.#roundTrip.fastestMs(nowMs, tookMs) + this.#lifeMs;
+  /** Takes in what the log said. Starts in a bucket that rests by now go back. */
+  #learn(limits: readonly LimitKey[], answer: QuotaAnswer, askedMs: number, nowMs: number): Learned {
+    this.#offset.heard(askedMs, nowMs, answer.logMs);
+    const ours = (inMs: number): number => this.#offset.ours(answer.logMs + inMs);
     for (const [index, limit] of limits.entries()) {
       const view = answer.buckets[index];
       if (view !== undefined) this.#learnBucket(limit, view, nowMs);
-      if (limit.key === answer.key && limit.windows.length > 0) {
-        this.#buckets.of(limit, nowMs).closedUntilMs = nowMs + answer.waitMs;
-      }
     }
-    if (answer.granted === 0) return this.#refuse(nowMs + Math.max(answer.waitMs, 1), answer.key);
+    const deciding = limits.find(({ key, windows }) => key === answer.key && windows.length > 0);
+    if (deciding !== undefined) {
+      const canBook = deciding === limits[0];
+      this.#buckets
+        .of(deciding, nowMs)
+        .nextAt(ours(answer.waitMs), canBook, this.#hands.sizeOf(deciding.key) + answer.granted, nowMs);
+    }
+    const askAtMs = Math.max(...limits.map((limit) => this.#buckets.get(limit.key)?.askAtMs ?? 0));
+    const waits = (untilMs: number, key: string) => (): Taken => this.#refuse(Math.max(untilMs, nowMs + 1), key);
     // While the answer was on its way an attempt of ours may have been refused.
-    const resting = limits.find(({ key }) => this.#coolDowns.untilMs(key, nowMs) > nowMs);
-    if (resting !== undefined) {
-      this.#log.giveBack(limits, answer.stamp, answer.granted);
-      return this.#refuse(this.#coolDowns.untilMs(resting.key, nowMs), resting.key);
+    for (const { key } of limits) {
+      const untilMs = this.#coolDowns.untilMs(key, nowMs);
+      if (untilMs <= nowMs) continue;
+      this.#log.giveBack(limits, answer.stamps);
+      return { starts: [], others: waits(untilMs, key) };
     }
-    this.#note(limits, answer.granted, nowMs);
-    if (late) {
-      // Used now, counted then: the log is told before the first of them leaves its window.
-      this.#log.giveBack(limits, answer.stamp, answer.granted);
-      const ago = new Array<number>(answer.granted).fill(0);
-      for (const limit of limits) if (limit.windows.length > 0) this.#log.record(limit, ago);
-      return { kind: 'granted', grant: { atMs: nowMs, stamp: undefined } };
-    }
-    return { kind: 'granted', grant: { atMs: nowMs, stamp: answer.stamp } };
+    const starts = answer.stamps.map((stamp, index) => ({ stamp, atMs: ours(answer.inMs[index] ?? 0) }));
+    return { starts, others: starts.length > 0 && askAtMs <= nowMs ? undefined : waits(askAtMs, answer.key) };
   }
 
   #learnBucket(limit: LimitKey, view: BucketView, nowMs: number): void {
-    if (view.coolMs > 0) this.#coolDowns.hold(limit.key, nowMs + view.coolMs);
+    if (view.coolMs > 0) this.#rests(limit.key, nowMs + view.coolMs);
     if (limit.windows.length > 0) this.#buckets.of(limit, nowMs).learn(view, nowMs);
   }
 
-  #note(limits: readonly LimitKey[], count: number, nowMs: number): void {
-    for (const limit of limits) if (limit.windows.length > 0) this.#buckets.of(limit, nowMs).note(count, nowMs);
-    this.#grants += count;
+  /** A bucket rests: what was granted in it before must not be used. */
+  #rests(key: string, untilMs: number): void {
+    this.#coolDowns.hold(key, untilMs);
+    this.#hands.giveBack(key);
+  }
+
+  /** A start is made now: this process notes it, and tells the log when that is much later than the log has it. */
+  #start(limits: readonly LimitKey[], { atMs, stamp }: Grant, nowMs: number): Grant {
+    for (const limit of limits) if (limit.windows.length > 0) this.#buckets.of(limit, nowMs).shadow.note(nowMs);
+    this.#grants += 1;
+    if (stamp === undefined || nowMs <= atMs + this.#lifeMs) return { atMs: nowMs, stamp };
+    this.#log.giveBack(limits, [stamp]);
+    for (const limit of limits) if (limit.windows.length > 0) this.#log.record(limit, [0]);
+    return { atMs: nowMs, stamp: undefined };
   }
 
   #refuse(untilMs: number, key: string): Taken {

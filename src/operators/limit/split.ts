@@ -1,8 +1,8 @@
 import type { LimitKey } from '../../ports/profile.ts';
-import type { QuotaLog } from '../../ports/quota-log.ts';
+import type { QuotaFleet, QuotaLog } from '../../ports/quota-log.ts';
 
 import type { BucketTable } from './bucket-table.ts';
-import type { Outage } from './bucket.ts';
+import type { Outage } from './shadow-log.ts';
 
 const unknownFleetMs = 100;
 
@@ -21,6 +21,8 @@ export class Split {
   readonly #log: QuotaLog;
   readonly #buckets: BucketTable;
   #outage: Outage | undefined;
+  /** As it was last known. */
+  #fleet: QuotaFleet = { replicas: 0, epoch: '' };
 
   constructor(log: QuotaLog, buckets: BucketTable) {
     this.#log = log;
@@ -34,6 +36,14 @@ export class Split {
 
   /** The outage that still matters, if there is one. */
   outage(nowMs: number): Outage | undefined {
+    const fleet = this.#log.fleet();
+    const before = this.#fleet;
+    if (fleet.replicas > 0) this.#fleet = fleet;
+    // It came back empty before anybody here had noticed that it was away.
+    if (this.#outage === undefined && before.epoch !== '' && fleet.epoch !== before.epoch) {
+      const overMs = nowMs + this.#buckets.unsureForMs();
+      this.#outage = { sinceMs: nowMs, fleet: before, backMs: nowMs, overMs };
+    }
     const outage = this.#outage;
     if (outage === undefined) return undefined;
     if (outage.overMs <= nowMs) this.#outage = undefined;
@@ -77,9 +87,9 @@ export class Split {
     for (const limit of limits) {
       if (limit.windows.length === 0) continue;
       const bucket = this.#buckets.of(limit, nowMs);
-      if (bucket.recorded === outage) continue;
-      bucket.recorded = outage;
-      this.#log.record(limit, bucket.unrecordedAgoMs(nowMs, outage, lostAll));
+      if (bucket.shadow.recorded === outage) continue;
+      bucket.shadow.recorded = outage;
+      this.#log.record(limit, bucket.shadow.unrecordedAgoMs(nowMs, outage, lostAll));
     }
   }
 }

@@ -1,3 +1,5 @@
+import type { LimitKey } from '../../ports/profile.ts';
+
 /** A start that was granted; to be used at once or given back. */
 export interface Grant {
   /** Monotonic milliseconds at which it came. */
@@ -11,3 +13,8 @@ export type Taken =
   | { readonly kind: 'granted'; readonly grant: Grant }
   | { readonly kind: 'wait'; readonly untilMs: number; readonly key: string }
   | { readonly kind: 'ask' };
+
+/** Whether none of the buckets has a limit; they may rest all the same. */
+export function isUnlimited(limits: readonly LimitKey[]): boolean {
+  return limits.every(({ windows }) => windows.length === 0);
+}

@@ -79,7 +79,7 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
 }
 
 /** A refusal: the bucket rests, on all replicas, until the server's time is over. */
-function rest({ job }: Attempted, verdict: Verdict, { clock, random, log, instruments }: ClassifyContext): void {
+function rest({ job, started }: Attempted, verdict: Verdict, { clock, random, log, instruments }: ClassifyContext): void {
   const { destination, plan } = job;
   const limit = plan.limits.find(({ key }) => key === verdict.limitKey) ?? plan.limits[0];
   if (limit === undefined) return;
@@ -89,7 +89,7 @@ function rest({ job }: Attempted, verdict: Verdict, { clock, random, log, instru
   // Only a quota with a bucket of its own is known to be used up until the day it is renewed.
   const renewed = verdict.class === 'quota' && limit.key === verdict.limitKey;
   const restMs = spreadWaitMs(renewed ? askedMs : Math.min(askedMs, longestCoolDownMs), random);
-  const extended = destination.limiter.refused(limit, restMs, clock.now());
+  const extended = destination.limiter.refused(limit, restMs, clock.now(), started.atMs);
   if (!renewed || !extended) return;
   log.warn(
     { upstream: destination.name, bucket: limit.key, code: verdict.code, until: isoTime(clock.wall() + restMs) },

@@ -38,6 +38,7 @@ const quota: QuotaLog = {
   giveBack: (...args) => log.giveBack(...args),
   record: (...args) => log.record(...args),
   refused: (refusal) => log.refused(refusal),
+  onRest: (tell) => log.onRest(tell),
   ready: () => log.ready(),
   fleet: () => log.fleet(),
 };

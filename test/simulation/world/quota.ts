@@ -53,26 +53,26 @@ export class QuotaClient implements QuotaLog {
     this.#process = process;
   }
 
-  take({ limits, want }: QuotaAsk): Observable<QuotaReply> {
+  take({ limits, want, aheadMs }: QuotaAsk): Observable<QuotaReply> {
     return this.#ask<QuotaReply>({ kind: 'away' }, (subscriber) => {
       const wanted = want();
       return (book, nowMs) => {
-        const answer = book.take(limits, wanted, nowMs);
-        return { answer, unwanted: () => subscriber.closed && this.giveBack(limits, answer.stamp, answer.granted) };
+        const answer = book.take(limits, wanted, nowMs, aheadMs);
+        return { answer, unwanted: () => subscriber.closed && this.giveBack(limits, answer.stamps) };
       };
     });
   }
 
-  giveBack(limits: readonly LimitKey[], stamp: number, count: number): void {
-    this.#tell((book) => book.giveBack(limits, stamp, count));
+  giveBack(limits: readonly LimitKey[], stamps: readonly number[]): void {
+    this.#tell((book) => book.giveBack(limits, stamps));
   }
 
   record(limit: LimitKey, agoMs: readonly number[]): void {
     this.#tell((book, nowMs) => book.record(limit, agoMs, nowMs));
   }
 
-  refused({ limit, coolMs }: QuotaRefusal): Observable<BucketView> {
-    return this.#ask<BucketView>(undefined, () => (book, nowMs) => ({ answer: book.refused(limit, coolMs, nowMs) }));
+  refused(refusal: QuotaRefusal): Observable<BucketView> {
+    return this.#ask<BucketView>(undefined, () => (book, nowMs) => ({ answer: book.refused(refusal, nowMs) }));
   }
 
   ready(): boolean {

@@ -9,15 +9,21 @@ import { ask, bucket, type QuotaLogBench } from './quota-bench.ts';
 const api = bucket('api', [5, 1_000], [12, 10_000]);
 const receivers = [bucket('receiver|1', [2, 1_000]), bucket('receiver|2', [2, 1_000])] as const;
 const month = bucket('month');
-/** Wide enough that it is kept when it was full. */
-const wide = bucket('wide', [20, 8_000]);
+/** Wide enough that its starts are spread. */
+const wide = bucket('wide', [20, 1_000]);
 const all = [api, ...receivers, month, wide];
 
 /** One step of a history. */
 export type HistoryStep =
-  | { readonly do: 'take'; readonly other: boolean; readonly receiver: number; readonly want: number }
+  | {
+      readonly do: 'take';
+      readonly other: boolean;
+      readonly receiver: number;
+      readonly want: number;
+      readonly aheadMs: number | undefined;
+    }
   | { readonly do: 'give-back'; readonly pick: number }
-  | { readonly do: 'refuse'; readonly which: number; readonly coolMs: number }
+  | { readonly do: 'refuse'; readonly which: number; readonly coolMs: number; readonly agoMs: number }
   | { readonly do: 'record'; readonly agoMs: readonly number[] }
   | { readonly do: 'wait'; readonly ms: number };
 
@@ -26,6 +32,7 @@ const take = fc.record({
   other: fc.boolean(),
   receiver: fc.integer({ min: -1, max: 2 }),
   want: fc.integer({ min: 1, max: 4 }),
+  aheadMs: fc.option(fc.nat({ max: 1_500 }), { nil: undefined }),
 });
 const giveBack = fc.record({ do: fc.constant('give-back' as const), pick: fc.nat({ max: 4 }) });
 const wait = fc.record({
@@ -36,6 +43,7 @@ const refuse = fc.record({
   do: fc.constant('refuse' as const),
   which: fc.nat({ max: 4 }),
   coolMs: fc.integer({ min: 1, max: 3_000 }),
+  agoMs: fc.nat({ max: 400 }),
 });
 const record = fc.record({
   do: fc.constant('record' as const),
@@ -83,20 +91,25 @@ export async function play(bench: QuotaLogBench, history: readonly HistoryStep[]
         break;
       case 'take': {
         const limits = limitsOf(step.receiver);
-        const { stamp, buckets, ...answer } = await ask(step.other ? bench.other : bench.log, limits, step.want);
-        for (let i = 0; i < answer.granted; i++) granted.push({ limits, stamp, atMs: bench.now() });
+        const { stamps, logMs, buckets, ...answer } = await ask(
+          step.other ? bench.other : bench.log,
+          limits,
+          step.want,
+          step.aheadMs,
+        );
+        for (const stamp of stamps) granted.push({ limits, stamp, atMs: bench.now() });
         seen.push({ ...answer, buckets: buckets.map(rounded) });
         break;
       }
       case 'give-back': {
         const [unused] = granted.splice(Math.max(0, granted.length - 1 - step.pick), 1);
-        if (unused !== undefined) bench.log.giveBack(unused.limits, unused.stamp, 1);
+        if (unused !== undefined) bench.log.giveBack(unused.limits, [unused.stamp]);
         await bench.settle();
         break;
       }
       case 'refuse': {
         const limit = all[step.which] ?? api;
-        seen.push(rounded(await only(bench.log.refused({ limit, coolMs: step.coolMs }))));
+        seen.push(rounded(await only(bench.log.refused({ limit, coolMs: step.coolMs, agoMs: step.agoMs }))));
         break;
       }
       case 'record':
@@ -131,15 +144,15 @@ export async function isExact(bench: QuotaLogBench, history: readonly HistorySte
     if (step.do === 'wait') await bench.advance(step.ms);
     if (step.do === 'give-back') {
       const [unused] = starts.splice(Math.max(0, starts.length - 1 - step.pick), 1);
-      if (unused !== undefined) bench.log.giveBack(unused.limits, unused.stamp, 1);
+      if (unused !== undefined) bench.log.giveBack(unused.limits, [unused.stamp]);
       await bench.settle();
     }
     if (step.do !== 'take') continue;
     const limits = limitsOf(step.receiver);
     const nowMs = bench.now();
-    const { granted, stamp, waitMs }: QuotaAnswer = await ask(step.other ? bench.other : bench.log, limits, step.want);
+    const { granted, stamps, waitMs }: QuotaAnswer = await ask(step.other ? bench.other : bench.log, limits, step.want);
     if (granted !== Math.max(0, Math.min(step.want, room(limits, nowMs)))) return false;
-    for (let i = 0; i < granted; i++) starts.push({ limits, stamp, atMs: nowMs });
+    for (const stamp of stamps) starts.push({ limits, stamp, atMs: nowMs });
     if (room(limits, nowMs) < 0) return false;
     if (
       waitMs === 0 ? room(limits, nowMs) < 1 : room(limits, nowMs + waitMs - 1) > 0 || room(limits, nowMs + waitMs) < 1

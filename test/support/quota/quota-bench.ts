@@ -21,8 +21,13 @@ export function bucket(key: string, ...windows: readonly (readonly [limit: numbe
 }
 
 /** Asks for some starts; rejects when the log is away. */
-export async function ask(log: QuotaLog, limits: readonly LimitKey[], want = 1): Promise<QuotaAnswer> {
-  const reply = await only(log.take({ limits, want: () => want }));
+export async function ask(
+  log: QuotaLog,
+  limits: readonly LimitKey[],
+  want = 1,
+  aheadMs?: number,
+): Promise<QuotaAnswer> {
+  const reply = await only(log.take({ limits, want: () => want, ...(aheadMs === undefined ? {} : { aheadMs }) }));
   if (reply.kind === 'away') throw new Error('the log is away');
   return reply;
 }

@@ -65,6 +65,8 @@ export function withMutant(connection: RedisConnection, change: (source: string)
     clustered: false,
     ready: () => connection.ready(),
     run,
+    hear: (channel: string, listener: (message: string) => void) => connection.hear(channel, listener),
+    onLost: (tell: () => void) => connection.onLost(tell),
     whenWorthTrying: (ms: number, task: () => void) => connection.whenWorthTrying(ms, task),
   } as unknown as RedisConnection;
 }

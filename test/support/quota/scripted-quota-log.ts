@@ -46,18 +46,18 @@ export class ScriptedQuotaLog implements QuotaLog {
     this.epoch = `${this.epoch}+`;
   }
 
-  take({ limits, want }: QuotaAsk): Observable<QuotaReply> {
+  take({ limits, want, aheadMs }: QuotaAsk): Observable<QuotaReply> {
     return this.#later((subscriber) => {
       const wanted = want();
       if (this.away) return { kind: 'away' };
-      const answer = this.#book.take(limits, wanted, this.#time.now());
-      if (subscriber.closed) this.#book.giveBack(limits, answer.stamp, answer.granted);
+      const answer = this.#book.take(limits, wanted, this.#time.now(), aheadMs);
+      if (subscriber.closed) this.#book.giveBack(limits, answer.stamps);
       return answer;
     });
   }
 
-  giveBack(limits: readonly LimitKey[], stamp: number, count: number): void {
-    this.#book.giveBack(limits, stamp, count);
+  giveBack(limits: readonly LimitKey[], stamps: readonly number[]): void {
+    this.#book.giveBack(limits, stamps);
   }
 
   record(limit: LimitKey, agoMs: readonly number[]): void {
@@ -65,8 +65,8 @@ export class ScriptedQuotaLog implements QuotaLog {
     this.#book.record(limit, agoMs, this.#time.now());
   }
 
-  refused({ limit, coolMs }: QuotaRefusal): Observable<BucketView> {
-    return this.#later(() => (this.away ? undefined : this.#book.refused(limit, coolMs, this.#time.now())));
+  refused(refusal: QuotaRefusal): Observable<BucketView> {
+    return this.#later(() => (this.away ? undefined : this.#book.refused(refusal, this.#time.now())));
   }
 
   ready(): boolean {

@@ -26,7 +26,7 @@ function held(house: House, nowMs: number): Record<string, number> {
 }
 
 describe('bounds', () => {
-  it('starts 100 calls of a bucket with 50 a second as two bursts, never more in any second', () => {
+  it('starts 100 calls of a bucket with 50 a second spread over two seconds, never more in any second', () => {
     const bench = new PipelineBench({ upstreams: { feishu: { bucketConcurrency: 64 } } });
     bench.upstream().script = () => ({ afterMs: 30 });
     bench.start();
@@ -37,7 +37,7 @@ describe('bounds', () => {
     for (const from of starts) {
       expect(starts.filter((atMs) => atMs >= from && atMs < from + 1_000).length).toBeLessThanOrEqual(50);
     }
-    expect(Math.max(...starts)).toBeLessThan(1_200);
+    expect(Math.max(...starts)).toBeLessThan(2_100);
   });
 
   it('makes one call at a time at a resource that takes one', () => {

@@ -3,18 +3,20 @@
 --
 -- KEYS     per step and bucket: the bucket's hash, then one list per window
 -- ARGV[1]  now in epoch milliseconds, or '' for the server's own clock (tests give one)
--- ARGV[2]  what is added to every window, in milliseconds
+-- ARGV[2]  what is added to every window (ms)
 -- ARGV[3]  life of a bucket that learned something (ms)
--- ARGV[4...6]  least limit for which it is kept when a bucket was full, for how long (ms), how often it is noted (ms)
--- ARGV[7...19]  how the learned factor moves, `factorRule` in operators/limit/options.ts
--- ARGV[20...]  per step its word and arguments; a bucket is: windows, then per window limit and milliseconds
---   t want buckets bucket...               take
---   b stamp count buckets bucket...        give back
---   w bucket grants agoMs...               write down
---   r bucket coolMs                        refused
+-- ARGV[4]  the channel on which a rest is told
+-- ARGV[5...8]  how starts are spread, `spreadRule` in operators/limit/options.ts
+-- ARGV[9...10]  which windows are stretched more, and how much, `longWindow` there
+-- ARGV[11...24]  how the learned factor moves, `factorRule` there
+-- ARGV[25...]  per step its word and arguments; a bucket is: windows, then per window limit and milliseconds
+--   t want ahead(ms, -1: none is spread) buckets bucket...   take
+--   b stamps stamp... buckets bucket...                      give back
+--   w bucket grants agoMs...                                 write down
+--   r bucket coolMs agoMs                                        refused
 -- Reply: one flat list, per step
---   take      granted stamp(us) waitUs decidingBucket(from 1, 0: none), then per bucket coolUs factor(millionths) fullUsAgo taken...
---   refused   coolUs factor(millionths) fullUsAgo taken...
+--   take      granted now(us) waitUs decidingBucket(from 1, 0: none) stamp(us)..., then per bucket coolUs factor(millionths) taken...
+--   refused   coolUs factor(millionths) taken...
 --
 -- Times are whole microseconds: a double holds them exactly, and two grants of one millisecond stay apart.
 
@@ -27,14 +29,16 @@ else
 end
 local stretch = tonumber(ARGV[2]) * 1000
 local life = tonumber(ARGV[3])
-local leastShared, fullKept, fullEvery = tonumber(ARGV[4]), tonumber(ARGV[5]) * 1000, tonumber(ARGV[6]) * 1000
+local restChannel = ARGV[4]
+local leastSpread, longestSpread, atOnce, evenness = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local longFrom, longTimes = tonumber(ARGV[9]) * 1000, tonumber(ARGV[10])
 local rule = {}
-for i, name in ipairs({ 'floor', 'leastKept', 'leastUsed', 'unexplained', 'manyRefusals', 'manyShare', 'promptMs',
+for i, name in ipairs({ 'floor', 'leastKept', 'leastUsed', 'unexplained', 'manyRefusals', 'manyShare', 'manySince', 'promptMs',
   'believedInARow', 'vainInARow', 'firstStep', 'longestStep', 'everyMs', 'longestEveryMs' }) do
-  rule[name] = tonumber(ARGV[6 + i])
+  rule[name] = tonumber(ARGV[10 + i])
 end
 local every, longestEvery = rule.everyMs * 1000, rule.longestEveryMs * 1000
-local at, key, reply, n = 20, 1, {}, 0
+local at, key, reply, n = 25, 1, {}, 0
 
 local function tell(value)
   n = n + 1
@@ -53,7 +57,7 @@ local function bucket()
   key = key + 1
   for i = 1, number() do
     local limit, window = number(), number() * 1000
-    b.windows[i] = { list = KEYS[key], limit = limit, ms = window / 1000, us = window + stretch }
+    b.windows[i] = { list = KEYS[key], limit = limit, ms = window / 1000, us = window + stretch * (window >= longFrom and longTimes or 1) }
     key = key + 1
   end
   return b
@@ -66,22 +70,13 @@ local function buckets()
 end
 
 local function load(b)
-  local state = redis.call('HMGET', b.hash, 'cool', 'full', 'factor', 'before', 'row', 'proven', 'refused', 'inarow',
-    'step', 'every', 'changed')
-  b.cool, b.full = tonumber(state[1]) or 0, tonumber(state[2]) or 0
-  b.fullAgo = now - b.full < fullKept and now - b.full or -1
-  b.factor, b.before, b.beforeRow = tonumber(state[3]) or 1, tonumber(state[4]) or 1, tonumber(state[5]) or 1
-  b.proven, b.refusals, b.inARow = tonumber(state[6]) or 1, tonumber(state[7]) or 0, tonumber(state[8]) or 0
-  b.step, b.every, b.changed = tonumber(state[9]) or rule.firstStep, tonumber(state[10]) or every, tonumber(state[11]) or now
-end
-
-local function noteFull(b)
-  if now - b.full < fullEvery then return end
-  for _, w in ipairs(b.windows) do
-    if w.limit < leastShared then return end
-  end
-  redis.call('HSET', b.hash, 'full', whole(now))
-  if redis.call('PTTL', b.hash) < fullKept / 1000 then redis.call('PEXPIRE', b.hash, fullKept / 1000) end
+  local state = redis.call('HMGET', b.hash, 'cool', 'factor', 'before', 'row', 'proven', 'refused', 'inarow',
+    'step', 'every', 'changed', 'first')
+  b.cool, b.factor = tonumber(state[1]) or 0, tonumber(state[2]) or 1
+  b.before, b.beforeRow, b.proven = tonumber(state[3]) or 1, tonumber(state[4]) or 1, tonumber(state[5]) or 1
+  b.refusals, b.inARow = tonumber(state[6]) or 0, tonumber(state[7]) or 0
+  b.step, b.every, b.changed = tonumber(state[8]) or rule.firstStep, tonumber(state[9]) or every, tonumber(state[10]) or now
+  b.first = tonumber(state[11]) or now
 end
 
 local function share(value) return string.format('%.9f', value) end
@@ -89,7 +84,7 @@ local function share(value) return string.format('%.9f', value) end
 local function store(b)
   redis.call('HSET', b.hash, 'cool', whole(b.cool), 'factor', share(b.factor), 'before', share(b.before),
     'row', share(b.beforeRow), 'proven', share(b.proven), 'refused', b.refusals, 'inarow', b.inARow,
-    'step', share(b.step), 'every', whole(b.every), 'changed', whole(b.changed))
+    'step', share(b.step), 'every', whole(b.every), 'changed', whole(b.changed), 'first', whole(b.first))
   redis.call('PEXPIRE', b.hash, whole(life + math.max(0, b.cool - now) / 1000))
 end
 
@@ -110,7 +105,28 @@ local function push(w, times)
   for from = 1, #times, 1000 do
     redis.call('RPUSH', w.list, unpack(times, from, math.min(#times, from + 999)))
   end
-  redis.call('PEXPIRE', w.list, whole(w.us / 1000 + 1000))
+  redis.call('PEXPIRE', w.list, whole(w.us / 1000 + 5000))
+end
+
+-- When one more may start in all buckets, never before what was granted last, and which bucket decides; 0: none waits.
+local function nextStart(all, spread)
+  local nextUs, deciding = now, 0
+  for i, b in ipairs(all) do
+    local startUs = b.cool
+    for _, w in ipairs(b.windows) do
+      if w.taken > 0 then
+        local most = allowed(b, w)
+        local last = tonumber(redis.call('LINDEX', w.list, -1))
+        startUs = math.max(startUs, last)
+        if w.taken >= most then startUs = math.max(startUs, tonumber(redis.call('LINDEX', w.list, -most)) + w.us) end
+        if spread and w.ms <= longestSpread and most >= leastSpread and w.taken >= most * atOnce then
+          startUs = math.max(startUs, last + math.floor(w.us * evenness / most))
+        end
+      end
+    end
+    if startUs > nextUs then nextUs, deciding = startUs, i end
+  end
+  return nextUs, deciding
 end
 
 -- Somebody would use more than there is: a little more is tried, then ever more.
@@ -131,52 +147,51 @@ end
 local function tellBucket(b)
   tell(math.max(0, b.cool - now))
   tell(math.floor(b.factor * 1e6 + 0.5))
-  tell(b.fullAgo)
   for _, w in ipairs(b.windows) do tell(w.taken) end
 end
 
 local function take()
-  local granted = number()
+  local want, ahead = number(), number() * 1000
   local all = buckets()
   for _, b in ipairs(all) do
     load(b)
-    if b.cool > now then granted = 0 end
-    for _, w in ipairs(b.windows) do
-      w.taken = taken(w)
-      granted = math.max(0, math.min(granted, allowed(b, w) - w.taken))
-    end
+    for _, w in ipairs(b.windows) do w.taken = taken(w) end
   end
-  local times = {}
-  for i = 1, granted do times[i] = whole(now) end
-  local wait, deciding = 0, 0
-  for i, b in ipairs(all) do
-    local untilUs, full = b.cool, false
-    for _, w in ipairs(b.windows) do
-      if granted > 0 then push(w, times) end
-      w.taken = w.taken + granted
-      local over = w.taken - allowed(b, w)
-      if over >= 0 then
-        full = true
-        untilUs = math.max(untilUs, tonumber(redis.call('LINDEX', w.list, over)) + w.us)
+  local starts = {}
+  local nextUs, deciding = nextStart(all, ahead >= 0)
+  while #starts < want and (nextUs <= now or deciding == 1 and nextUs - now <= ahead) do
+    starts[#starts + 1] = nextUs
+    for _, b in ipairs(all) do
+      for _, w in ipairs(b.windows) do
+        push(w, { whole(nextUs) })
+        w.taken = w.taken + 1
       end
     end
-    if untilUs - now > wait then wait, deciding = untilUs - now, i end
-    if full then
-      wanted(b)
-      noteFull(b)
+    nextUs, deciding = nextStart(all, ahead >= 0)
+  end
+  for _, b in ipairs(all) do
+    for _, w in ipairs(b.windows) do
+      if w.taken >= allowed(b, w) then
+        wanted(b)
+        break
+      end
     end
   end
-  tell(granted)
+  tell(#starts)
   tell(now)
-  tell(wait)
+  tell(nextUs - now)
   tell(deciding)
+  for _, start in ipairs(starts) do tell(start) end
   for _, b in ipairs(all) do tellBucket(b) end
 end
 
 local function giveBack()
-  local stamp, count = whole(number()), number()
+  local stamps = {}
+  for i = 1, number() do stamps[i] = whole(number()) end
   for _, b in ipairs(buckets()) do
-    for _, w in ipairs(b.windows) do redis.call('LREM', w.list, -count, stamp) end
+    for _, w in ipairs(b.windows) do
+      for _, stamp in ipairs(stamps) do redis.call('LREM', w.list, -1, stamp) end
+    end
   end
 end
 
@@ -206,8 +221,8 @@ local function change(b, factor)
   b.factor, b.proven, b.step, b.changed = factor, factor, rule.firstStep, now
 end
 
-local function restBegins(b)
-  b.refusals = 0
+local function restBegins(b, started)
+  b.refusals, b.first = 0, started
   if b.factor > b.proven and now - b.changed < every then
     change(b, b.proven)
     b.every = math.min(longestEvery, b.every * 2)
@@ -217,11 +232,23 @@ local function restBegins(b)
   if b.inARow == 1 then b.beforeRow = b.factor end
 end
 
-local function learn(b)
+local function learn(b, started)
   b.refusals = b.refusals + 1
-  local starts = math.huge
-  for _, w in ipairs(b.windows) do starts = math.min(starts, w.taken) end
-  local many = b.refusals >= rule.manyRefusals and b.refusals >= rule.manyShare * starts
+  b.first = math.min(b.first, started)
+  local starts, since = math.huge, math.huge
+  for _, w in ipairs(b.windows) do
+    w.started, w.since = 0, 0
+    for _, time in ipairs(redis.call('LRANGE', w.list, 0, -1)) do
+      time = tonumber(time)
+      if time <= now then
+        w.started = w.started + 1
+        if time >= b.first then w.since = w.since + 1 end
+      end
+    end
+    starts, since = math.min(starts, w.started), math.min(since, w.since)
+  end
+  local many = b.refusals >= rule.manyRefusals
+    and (b.refusals >= rule.manyShare * starts or b.refusals >= rule.manySince * since)
   if b.inARow >= rule.vainInARow and b.refusals * 2 <= starts then
     if b.factor < b.beforeRow then change(b, b.beforeRow) end
     return
@@ -229,8 +256,8 @@ local function learn(b)
   if not many and b.inARow ~= rule.believedInARow then return end
   local used, explained = false, -1
   for _, w in ipairs(b.windows) do
-    local letThrough = w.taken - b.refusals
-    used = used or w.taken >= w.limit * b.before * rule.leastUsed
+    local letThrough = w.started - b.refusals
+    used = used or w.started >= w.limit * b.before * rule.leastUsed
     if letThrough < w.limit * b.before - 0.5 then explained = math.max(explained, letThrough / w.limit) end
   end
   if not used then return end
@@ -244,12 +271,14 @@ end
 local function refused()
   local b = bucket()
   local cool = number() * 1000
+  local started = now - number() * 1000
   load(b)
   for _, w in ipairs(b.windows) do w.taken = taken(w) end
-  if b.cool <= now then restBegins(b) end
+  if b.cool <= now then restBegins(b, started) end
   b.cool = math.max(b.cool, now + cool)
-  learn(b)
+  learn(b, started)
   store(b)
+  redis.call('PUBLISH', restChannel, whole(b.cool - now) .. ' ' .. b.hash)
   tellBucket(b)
 end
 

@@ -37,15 +37,23 @@ describe('SharedLimiter', () => {
     expect(log.roundTrips).toBe(0);
   });
 
-  it('asks once for all that come in one moment, and tells those it cannot serve when to come back', () => {
+  it('asks once for all that come in one moment, and tells each its time, or when to come back', () => {
     const { log, limiter, time } = bench();
-    const seen = Array.from({ length: 60 }, () => start(limiter, [tier], 0));
+    const seen = Array.from({ length: 70 }, () => start(limiter, [tier], 0));
     time.advance(1);
     expect(log.roundTrips).toBe(1);
-    expect(seen.filter(({ taken }) => taken.kind === 'granted')).toHaveLength(50);
+    expect(seen.filter(({ taken }) => taken.kind === 'granted')).toHaveLength(13);
+    const waits = seen.flatMap(({ taken }) => (taken.kind === 'wait' ? [taken.untilMs] : []));
     // Counted from when the answer came: a little late, never early.
-    expect(seen.at(-1)?.taken).toMatchObject({ kind: 'wait', untilMs: 1_001 });
-    expect(limiter.earliestMs([tier], 1).atMs).toBe(1_001);
+    expect(waits.slice(0, 3)).toEqual([17, 33, 49]);
+    expect(waits.filter((atMs) => atMs <= 1_001)).toHaveLength(38 + 19);
+    for (const atMs of [17, 33, 49]) {
+      time.advance(16);
+      expect(limiter.earliestMs([tier], time.now()).atMs).toBe(atMs);
+      expect(limiter.take([tier], atMs).kind).toBe('granted');
+    }
+    expect(log.roundTrips).toBe(1);
+    expect(limiter.snapshot(time.now()).grants).toBe(16);
   });
 
   it('grants by all buckets or by none', () => {

@@ -1,0 +1,180 @@
+import { Observable, type Subscriber } from 'rxjs';
+
+import type { Clock, Timers } from '../../ports/clock.ts';
+import type { LimitKey } from '../../ports/profile.ts';
+import type { QuotaLog, QuotaReply } from '../../ports/quota-log.ts';
+
+import { aheadMs } from './options.ts';
+import type { Grant, Taken } from './taken.ts';
+
+/** What the starts in hand of a limiter share. */
+export interface HandParts {
+  readonly log: QuotaLog;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** A start is made so soon after its time, or the log is told, milliseconds. */
+  readonly lifeMs: number;
+  /** A start is made now. */
+  readonly start: (limits: readonly LimitKey[], grant: Grant) => Grant;
+  /** Takes in a reply, and tells when on our clock each start that it granted may be made, and what comes after. */
+  readonly learn: (limits: readonly LimitKey[], reply: QuotaReply, askedMs: number) => Learned;
+  /** How long an ask may wait for others; 0 where there is enough for all. */
+  readonly patienceMs: (limits: readonly LimitKey[]) => number;
+}
+
+/** What a reply means here. */
+export interface Learned {
+  readonly starts: readonly Grant[];
+  /** What is said to each of those for whom there was none; `undefined`: they may ask again. */
+  readonly others: (() => Taken) | undefined;
+}
+
+interface Start extends Grant {
+  readonly keptUntilMs: number;
+}
+
+/** A start that waits for its call is kept so long beyond its time: calls come late where a process has much to do. */
+const keptMs = 250;
+const mostAhead = 64;
+
+/**
+ * Starts that the log granted for calls that draw from the same buckets: each with its time, now or soon. All who ask
+ * while an ask is under way go with the next one. Where there is enough for all it brings some starts ahead of need, when
+ * lately they were used in time. A start that nobody came for goes back.
+ */
+export class StartsInHand {
+  readonly limits: readonly LimitKey[];
+  /** Calls that were let through and have not been started or sent back. */
+  promised = 0;
+  readonly #parts: HandParts;
+  readonly #waiters: Subscriber<Taken>[] = [];
+  readonly #starts: Start[] = [];
+  #ahead = 0;
+  #asking = false;
+  #answeredMs = -Infinity;
+  #cancelReturn = (): void => undefined;
+
+  constructor(limits: readonly LimitKey[], parts: HandParts) {
+    this.limits = limits;
+    this.#parts = parts;
+  }
+
+  get idle(): boolean {
+    return this.promised === 0 && this.#starts.length === 0 && this.#waiters.length === 0 && !this.#asking;
+  }
+
+  /** Starts in hand. */
+  get size(): number {
+    return this.#starts.length;
+  }
+
+  /** When the next start may be made that is not for one of those who were let through already. */
+  nextMs(): number | undefined {
+    return this.#starts[this.promised]?.atMs;
+  }
+
+  /** Makes a start whose time has come. */
+  take(nowMs: number): Grant | undefined {
+    const [start] = this.#starts;
+    // A timer may be a little early.
+    if (start === undefined || start.atMs > nowMs + 1) return undefined;
+    this.#starts.shift();
+    return this.#parts.start(this.limits, start);
+  }
+
+  /** A start, or when to come back. Unsubscribing leaves the queue. */
+  ask(): Observable<Taken> {
+    return new Observable((subscriber) => {
+      this.#waiters.push(subscriber);
+      if (!this.#asking) this.#send();
+      return () => {
+        const at = this.#waiters.indexOf(subscriber);
+        if (at >= 0) this.#waiters.splice(at, 1);
+      };
+    });
+  }
+
+  /** Gives all of them back, or forgets them where the log cannot be told. */
+  drop(tell: boolean): void {
+    this.#cancelReturn();
+    this.#giveBack(this.#starts.splice(0), tell);
+  }
+
+  #send(): void {
+    const { log, clock, lifeMs, patienceMs } = this.#parts;
+    const askedMs = clock.now();
+    const patience = patienceMs(this.limits);
+    // What was granted ahead of need was used up in time: some more. Where it is scarce it is taken from others.
+    if (this.limits.length > 1 || patience > 0) this.#ahead = 0;
+    else if (askedMs - this.#answeredMs <= lifeMs) this.#ahead = Math.min(mostAhead, this.#most, this.#ahead * 2 + 1);
+    this.#asking = true;
+    const want = (): number => this.#waiters.length + this.#ahead;
+    log.take({ limits: this.limits, want, patienceMs: patience, aheadMs }).subscribe({
+      next: (reply) => this.#answer(reply, askedMs),
+      error: (error: unknown) => {
+        this.#asking = false;
+        for (const waiter of this.#waiters.splice(0)) waiter.error(error);
+      },
+    });
+  }
+
+  get #most(): number {
+    return Math.floor(Math.min(...this.limits.flatMap(({ windows }) => windows.map(({ limit }) => limit))) / 4);
+  }
+
+  #answer(reply: QuotaReply, askedMs: number): void {
+    const { clock, learn, lifeMs } = this.#parts;
+    const { starts, others } = learn(this.limits, reply, askedMs);
+    const nowMs = clock.now();
+    this.#asking = false;
+    this.#answeredMs = nowMs;
+    const told: [Subscriber<Taken>, Taken][] = [];
+    for (const start of starts) {
+      const waiter = this.#waiters.shift();
+      const due = start.atMs <= nowMs;
+      if (waiter !== undefined && due) {
+        told.push([waiter, { kind: 'granted', grant: this.#parts.start(this.limits, start) }]);
+        continue;
+      }
+      this.#starts.push({ ...start, keptUntilMs: start.atMs + (waiter === undefined ? lifeMs : keptMs) });
+      if (waiter !== undefined) told.push([waiter, { kind: 'wait', untilMs: start.atMs, key: this.#narrowest }]);
+    }
+    this.#starts.sort((a, b) => a.atMs - b.atMs);
+    // Those that came too late for this ask, and those who wanted more than there was.
+    if (others !== undefined) for (const waiter of this.#waiters.splice(0)) told.push([waiter, others()]);
+    if (this.#waiters.length > 0) this.#send();
+    this.#setReturn(nowMs);
+    for (const [waiter, taken] of told) {
+      waiter.next(taken);
+      waiter.complete();
+    }
+  }
+
+  get #narrowest(): string {
+    return this.limits.at(-1)?.key ?? '';
+  }
+
+  #setReturn(nowMs: number): void {
+    this.#cancelReturn();
+    if (this.#starts.length === 0) return;
+    const atMs = Math.min(...this.#starts.map(({ keptUntilMs }) => keptUntilMs));
+    this.#cancelReturn = this.#parts.timers.after(Math.max(0, atMs - nowMs) + 1, () => this.#return());
+  }
+
+  #return(): void {
+    const nowMs = this.#parts.clock.now();
+    const over = this.#starts.filter(({ keptUntilMs }) => keptUntilMs <= nowMs);
+    for (const start of over) this.#starts.splice(this.#starts.indexOf(start), 1);
+    this.#ahead = Math.max(0, this.#ahead - over.length);
+    this.#giveBack(over, true);
+    this.#setReturn(nowMs);
+  }
+
+  #giveBack(starts: readonly Start[], tell: boolean): void {
+    if (starts.length === 0 || !tell) return;
+    this.#parts.log.giveBack(
+      this.limits,
+      starts.map(({ stamp }) => stamp).filter((stamp) => stamp !== undefined),
+    );
+  }
+}
