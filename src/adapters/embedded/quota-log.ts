@@ -3,14 +3,7 @@ import { defer, type Observable, of } from 'rxjs';
 import { QuotaBook, type QuotaBookOptions } from '../../operators/limit/quota-book.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LimitKey } from '../../ports/profile.ts';
-import type {
-  BucketView,
-  QuotaAsk,
-  QuotaFleet,
-  QuotaLog,
-  QuotaRefusal,
-  QuotaReply,
-} from '../../ports/quota-log.ts';
+import type { BucketView, QuotaAsk, QuotaFleet, QuotaLog, QuotaRefusal, QuotaReply } from '../../ports/quota-log.ts';
 
 /** {@link QuotaLog} in this process: never away, answers at once. It lives as long as the process. */
 export class MemoryQuotaLog implements QuotaLog {

@@ -79,7 +79,11 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
 }
 
 /** A refusal: the bucket rests, on all replicas, until the server's time is over. */
-function rest({ job, started }: Attempted, verdict: Verdict, { clock, random, log, instruments }: ClassifyContext): void {
+function rest(
+  { job, started }: Attempted,
+  verdict: Verdict,
+  { clock, random, log, instruments }: ClassifyContext,
+): void {
   const { destination, plan } = job;
   const limit = plan.limits.find(({ key }) => key === verdict.limitKey) ?? plan.limits[0];
   if (limit === undefined) return;
