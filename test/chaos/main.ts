@@ -15,7 +15,7 @@ import { loseIngress } from './scenarios/lose-ingress.ts';
 import { loseRedis } from './scenarios/lose-redis.ts';
 import { resetUpstream } from './scenarios/reset-upstream.ts';
 import { severalFaults } from './scenarios/several-faults.ts';
-import { slowStores } from './scenarios/slow-stores.ts';
+import { slowDisk } from './scenarios/slow-disk.ts';
 import { zombieWorker } from './scenarios/zombie-worker.ts';
 import { summaryOf } from './summary.ts';
 
@@ -27,8 +27,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   broker: loseBroker,
   zombie: zombieWorker,
   reset: resetUpstream,
-  slow: slowStores,
-  cut: cutNetwork,
+  'slow-disk': slowDisk,
+  partition: cutNetwork,
   churn,
   ingress: loseIngress,
   several: severalFaults,

@@ -2,9 +2,9 @@ import { cut } from '../world/faults.ts';
 
 import { hurting } from './hurt.ts';
 
-/** One of two workers loses Kafka, Redis and the upstream, one after the other: in silence, then with resets. */
+/** S004-36: one of two workers loses Kafka, Redis and the upstream, one after the other: in silence, then with resets. */
 export const cutNetwork = hurting({
-  name: 'cut',
+  name: 'partition',
   own: true,
   mayDiffer: true,
   world: { proxied: true },

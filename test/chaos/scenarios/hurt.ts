@@ -45,17 +45,23 @@ export function hurting(plan: Plan): Scenario {
       await world.produce(calls, tell);
       const startedMs = Date.now();
       const played: Played[] = [];
+      const share = Math.ceil(count / 20);
       let inMidRun = 0;
       let effects = 0;
       for (const fault of plan.faults) {
         await untilShared(world);
-        const enough = Math.min(count, effects + count / 20);
+        // On a slow machine the backlog may end before the faults do.
+        if (calls.count - effects < 4 * share) {
+          calls.grow(4 * share);
+          await world.produce(calls, tell);
+        }
+        const enough = effects + share;
         await until('some more are done', async () => (effects = await world.sandbox.effects()) >= enough, {
           progress: () => effects,
           everyMs: 20,
         });
         tell(`${fault.name}, after ${effects} effects`);
-        if (effects < count) inMidRun++;
+        if (effects < calls.count) inMidRun++;
         played.push(await play(world, fault));
         effects = await world.sandbox.effects();
       }

@@ -15,6 +15,8 @@ import {
   killWorker,
   restartBroker,
   slow,
+  stutterBroker,
+  stutterRedis,
   upstreamFault,
 } from '../world/faults.ts';
 import { type Played, play, playedFigures, recovery } from '../world/play.ts';
@@ -44,6 +46,8 @@ const menu: readonly ((holdMs: number) => Fault)[] = [
   (ms) => cut('redis', 'silence', ms),
   (ms) => cut('upstream', 'silence', ms),
   (ms) => cut('kafka', 'break', ms),
+  stutterBroker,
+  stutterRedis,
   (ms) => slow('redis', 100, ms),
   (ms) => slow('kafka', 500, ms),
 ];

@@ -6,8 +6,11 @@ export const partitions = 12;
 
 /** Numbered messages over some keys: the ledger of the sandbox can tell order, doubles and gaps from the text. */
 export class Calls {
-  readonly count: number;
   readonly keys: number;
+  #count: number;
+  /** How many have been written, and where each partition ends. */
+  #written = 0;
+  readonly #ends: number[];
   readonly #bytes: number;
   readonly #plainEvery: number;
   readonly #keysOf: readonly number[][];
@@ -17,12 +20,22 @@ export class Calls {
    * the platform, which must not be sent again; 0 for none
    */
   constructor(count: number, keys: number, { bytes = 0, plainEvery = 0 } = {}) {
-    this.count = count;
+    this.#count = count;
     this.keys = keys;
     this.#bytes = bytes;
     this.#plainEvery = plainEvery;
     this.#keysOf = Array.from({ length: partitions }, () => []);
+    this.#ends = this.#keysOf.map(() => 0);
     for (let key = 0; key < keys; key++) this.#keysOf[partitionFor(Buffer.from(`k${key}`), partitions)]?.push(key);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Adds further ones, for {@link produce} to write. */
+  grow(by: number): void {
+    this.#count += by;
   }
 
   /** The id of the record at an offset; its producer writes each partition in a fixed order. */
@@ -41,16 +54,16 @@ export class Calls {
     return /^c\d+$/.test(id) && Number(id.slice(1)) < this.count;
   }
 
-  /** Writes all of them. Rejects when the topic was not empty before. */
+  /** Writes those that are not written yet. Rejects when the topic holds something else. */
   async produce(kafka: Kafka, topic: string, progress: (written: number) => void): Promise<void> {
     const producer = kafka.producer({ allowAutoTopicCreation: false });
     await producer.connect();
-    const ends = this.#keysOf.map(() => 0);
     const perRound = Math.max(1, Math.floor(6_000 / this.keys)) * this.keys;
     try {
-      for (let from = 0; from < this.count; from += perRound) {
+      while (this.#written < this.#count) {
         const rounds = this.#keysOf.map(() => [] as { key: string; value: string; partition: number }[]);
-        for (let i = from; i < Math.min(this.count, from + perRound); i++) {
+        const end = Math.min(this.#count, this.#written + perRound);
+        for (let i = this.#written; i < end; i++) {
           const key = `k${i % this.keys}`;
           const partition = partitionFor(Buffer.from(key), partitions);
           rounds[partition]?.push({ key, value: this.#value(i), partition });
@@ -60,11 +73,13 @@ export class Calls {
           rounds.map(async (messages, partition) => {
             if (messages.length === 0) return;
             const [reply] = await producer.send({ topic, acks: -1, messages });
-            if (Number(reply?.baseOffset) !== ends[partition]) throw new Error(`${topic}/${partition} was not empty`);
-            ends[partition] = (ends[partition] ?? 0) + messages.length;
+            if (Number(reply?.baseOffset) !== this.#ends[partition])
+              throw new Error(`${topic}/${partition} holds something else`);
+            this.#ends[partition] = (this.#ends[partition] ?? 0) + messages.length;
           }),
         );
-        progress(Math.min(this.count, from + perRound));
+        this.#written = end;
+        progress(end);
       }
     } finally {
       await producer.disconnect();

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { Links, World } from './world.ts';
 
 /** Something that goes wrong for a while. */
@@ -60,6 +62,45 @@ export const freezeBroker = (holdMs: number): Fault => ({
   begin: ({ broker }) => broker?.pause(),
   end: ({ broker }) => broker?.resume(),
 });
+
+interface Freezable {
+  pause(): void;
+  resume(): void;
+}
+
+/** A server stands still for most of every half second, as behind a disk that cannot follow: all is slow, nothing is away. */
+function stutter(what: 'broker' | 'redis', holdMs: number): Fault {
+  const standsMs = 400;
+  const goesMs = 100;
+  let stop = (): void => undefined;
+  const turns = async (server: Freezable): Promise<void> => {
+    let over = false;
+    stop = () => void (over = true);
+    while (!over) {
+      server.pause();
+      await sleep(standsMs);
+      server.resume();
+      await sleep(goesMs);
+    }
+  };
+  let turning: Promise<void> | undefined;
+  return {
+    name: `${what} slow, as on a slow disk`,
+    at: what,
+    holdMs,
+    begin: (world) => {
+      const server = world[what];
+      if (server !== undefined) turning = turns(server);
+    },
+    end: () => {
+      stop();
+      return turning;
+    },
+  };
+}
+
+export const stutterBroker = (holdMs: number): Fault => stutter('broker', holdMs);
+export const stutterRedis = (holdMs: number): Fault => stutter('redis', holdMs);
 
 /** Without `--appendonly` it comes back empty. */
 export const killRedis = (holdMs: number): Fault => ({

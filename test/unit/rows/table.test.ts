@@ -16,7 +16,7 @@ const cases = [...readme.matchAll(/^\| ([KP]\d+) \| [^|]* \| (.*) \|$/gm)].map(
     [
       id,
       [...cell.matchAll(/\]\(([^)]+)\)/g)].map(([, file = '']) => file),
-      [...cell.matchAll(/`chaos -- (\w+)`/g)].map(([, scenario = '']) => scenario),
+      [...cell.matchAll(/`chaos -- ([\w-]+)`/g)].map(([, scenario = '']) => scenario),
     ] as const,
 );
 
@@ -48,6 +48,6 @@ describe('the table of faults', () => {
   it.each(cases)('%s stands at the start of a title in each file that the table names', (id, files, scenarios) => {
     expect(files.length + scenarios.length).toBeGreaterThan(0);
     expect(files.filter((file) => !idsOf(file).has(id))).toEqual([]);
-    expect(scenarios.filter((name) => !new RegExp(`^  ${name}(,|: )`, 'm').test(chaos))).toEqual([]);
+    expect(scenarios.filter((name) => !new RegExp(`^  '?${name}'?(,|: )`, 'm').test(chaos))).toEqual([]);
   });
 });
