@@ -1,7 +1,7 @@
 // Faults on purpose, against real services (`faults`: on the embedded store): npm run chaos -- SCENARIO|all [--json]
 import { parseArgs } from 'node:util';
 
-import { printReport, type Report } from '../../src/runtime/report.ts';
+import { atMost, printReport, type Report, reportOf } from '../../src/runtime/report.ts';
 
 import type { Scenario } from './scenario.ts';
 import { churn } from './scenarios/churn.ts';
@@ -102,7 +102,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 const reports: Report[] = [];
 for (const one of chosen) {
-  const report = await scenarios[one]?.({ ...sizes, services, tell, say });
+  const report = await scenarios[one]?.({ ...sizes, services, tell, say }).catch((error: unknown) =>
+    reportOf(one, [atMost('broken', 1, 0)], { error: error instanceof Error ? (error.stack ?? error.message) : error }),
+  );
   if (report === undefined) continue;
   reports.push(report);
   show(report);

@@ -4,6 +4,7 @@ import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 
 import { patient } from './client.ts';
+import { SilentBrokers } from './silent-brokers.ts';
 import { within } from './within.ts';
 
 /** How the group protocol and fetches are set. */
@@ -21,6 +22,8 @@ export interface GroupTuning {
   readonly metadataMaxAgeMs: number;
   /** Without a fetch, heartbeat or join for so long a life is ended from outside. */
   readonly watchdogMs: number;
+  /** A broker that owes an answer to a fetch for so long is told of; its partitions stand still meanwhile. */
+  readonly silentBrokerMs: number;
   /** How long a consumer may take to say good-bye. */
   readonly leaveLimitMs: number;
 }
@@ -35,6 +38,7 @@ export const groupDefaults: GroupTuning = {
   maxBytes: 2 * 1024 * 1024,
   metadataMaxAgeMs: 60_000,
   watchdogMs: 45_000,
+  silentBrokerMs: 15_000,
   leaveLimitMs: 10_000,
 };
 
@@ -90,6 +94,7 @@ export class Life {
   #lastSignalMs: number;
   #lastFetchMs: number | undefined;
   #stopWatching: () => void = () => undefined;
+  readonly #silent: SilentBrokers;
   /** What ends the wait of commits on their way. */
   readonly #committing = new Set<() => void>();
 
@@ -98,6 +103,7 @@ export class Life {
     this.#lastSignalMs = parts.clock.now();
     this.ended = new Promise((resolve) => (this.#settle = resolve));
     const { tuning } = parts;
+    this.#silent = new SilentBrokers(tuning.silentBrokerMs);
     this.#consumer = parts.kafka.consumer({
       groupId: parts.group,
       partitionAssigners: [parts.assigner],
@@ -193,7 +199,11 @@ export class Life {
     const { listener, clock } = this.#parts;
     const signal = () => (this.#lastSignalMs = clock.now());
     consumer.on(events.HEARTBEAT, signal);
-    consumer.on(events.FETCH, () => (this.#lastFetchMs = signal()));
+    consumer.on(events.FETCH_START, ({ payload }) => this.#silent.asked(payload.nodeId, clock.now()));
+    consumer.on(events.FETCH, ({ payload: { nodeId: broker } }) => {
+      this.#lastFetchMs = signal();
+      if (this.#silent.answered(broker)) this.#parts.logger.info({ broker }, 'the broker answers again');
+    });
     consumer.on(events.REBALANCING, () => {
       if (!this.#over) listener.rebalancing();
     });
@@ -206,13 +216,19 @@ export class Life {
   }
 
   #watch(): void {
-    const { timers, tuning, clock } = this.#parts;
+    const { timers, tuning, clock, logger, group } = this.#parts;
+    const everyMs = Math.min(tuning.watchdogMs, tuning.silentBrokerMs) / 3;
     const look = () => {
       const silentMs = clock.now() - this.#lastSignalMs;
-      if (silentMs >= tuning.watchdogMs) this.fail(new Error(`no sign of life for ${Math.round(silentMs)} ms`));
-      else this.#stopWatching = timers.after(tuning.watchdogMs - silentMs, look);
+      if (silentMs >= tuning.watchdogMs) {
+        this.fail(new Error(`no sign of life for ${Math.round(silentMs)} ms`));
+        return;
+      }
+      for (const silent of this.#silent.look(clock.now()))
+        logger.warn({ group, ...silent }, 'a broker does not answer: the partitions that it leads stand still');
+      this.#stopWatching = timers.after(everyMs, look);
     };
-    this.#stopWatching = timers.after(tuning.watchdogMs, look);
+    this.#stopWatching = timers.after(everyMs, look);
   }
 
   async #disconnect(): Promise<void> {

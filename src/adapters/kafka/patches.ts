@@ -23,7 +23,7 @@ let trouble: string[] | undefined;
 export function patchKafkajs(logger: Logger): void {
   if (trouble !== undefined) return;
   trouble = [];
-  for (const mend of [silenceIdleTimer, keepHeaders, writeHeaders, decodeLargeBatches]) {
+  for (const mend of [silenceIdleTimer, keepHeaders, writeHeaders, decodeLargeBatches, followCoordinator]) {
     try {
       mend();
     } catch (error) {
@@ -113,6 +113,42 @@ function decodeLargeBatches(): void {
     'kafkajs/src/protocol/requests/fetch/v4/response',
     decode,
   );
+}
+
+/**
+ * A coordinator that has died is asked for as long as the consumer is patient, a minute and a half, though another broker has
+ * taken over: no commit is stored, and the group takes the member for dead. With this mend a member whose connection to the
+ * coordinator is gone asks who it is now, and stays a member.
+ */
+function followCoordinator(): void {
+  expectVersion();
+  interface Follower {
+    coordinator: { isConnected(): boolean };
+    readonly groupId: string;
+    readonly cluster: { findGroupCoordinator(of: { groupId: string }): Promise<Follower['coordinator']> };
+  }
+  const follow = async (one: Follower): Promise<Follower['coordinator']> => {
+    if (!one.coordinator.isConnected()) {
+      one.coordinator = await one.cluster.findGroupCoordinator({ groupId: one.groupId });
+    }
+    return one.coordinator;
+  };
+  const methodOf = (path: string, name: string, expected: string) => {
+    const { prototype } = require(path) as { readonly prototype: Record<string, unknown> };
+    const original = prototype[name];
+    if (typeof original !== 'function' || !String(original).includes(expected))
+      throw new Error(`${path} looks different`);
+    return { prototype, original: original as (this: unknown, options: unknown) => Promise<unknown> };
+  };
+  const offsets = methodOf('kafkajs/src/consumer/offsetManager', 'getCoordinator', 'findBroker');
+  const group = methodOf('kafkajs/src/consumer/consumerGroup', 'heartbeat', 'SHARED_HEARTBEAT');
+  offsets.prototype['getCoordinator'] = function (this: Follower) {
+    return follow(this);
+  };
+  group.prototype['heartbeat'] = async function (this: Follower, options: unknown) {
+    await follow(this);
+    return group.original.call(this, options);
+  };
 }
 
 /** Puts `mended` in the place of a module that contains `expected`, unless `user` has taken hold of it already. */

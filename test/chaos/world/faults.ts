@@ -72,11 +72,9 @@ interface Freezable {
 function stutter(what: 'broker' | 'redis', holdMs: number): Fault {
   const standsMs = 400;
   const goesMs = 100;
-  let stop = (): void => undefined;
   const turns = async (server: Freezable): Promise<void> => {
-    let over = false;
-    stop = () => void (over = true);
-    while (!over) {
+    const untilMs = Date.now() + holdMs;
+    while (Date.now() < untilMs) {
       server.pause();
       await sleep(standsMs);
       server.resume();
@@ -92,10 +90,7 @@ function stutter(what: 'broker' | 'redis', holdMs: number): Fault {
       const server = world[what];
       if (server !== undefined) turning = turns(server);
     },
-    end: () => {
-      stop();
-      return turning;
-    },
+    end: () => turning,
   };
 }
 

@@ -32,7 +32,11 @@ export class KafkaHarness {
   readonly admin: TopicAdmin;
   #names = 0;
 
-  constructor(brokers: readonly string[]) {
+  readonly #replicas: number;
+
+  /** @param replicas of each topic */
+  constructor(brokers: readonly string[], replicas = 1) {
+    this.#replicas = replicas;
     this.client = { brokers, clientId: 'larkspur-test' };
     this.sinkOptions = { client: this.client, prefix: this.prefix, logger: this.logger, ...world };
     this.sink = createKafkaSink(this.sinkOptions);
@@ -47,7 +51,7 @@ export class KafkaHarness {
   async topic(partitions: number, maxBytes?: number): Promise<string> {
     const name = this.unique('topic');
     const settings = maxBytes === undefined ? {} : { 'max.message.bytes': String(maxBytes) };
-    await this.admin.create([{ name, partitions, replicationFactor: 1, settings }]);
+    await this.admin.create([{ name, partitions, replicationFactor: this.#replicas, settings }]);
     return name;
   }
 

@@ -1,4 +1,5 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -28,6 +29,8 @@ export interface LocalKafkaOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Port of a proxy that leads to {@link LocalKafka.outsidePort}: who comes that way is told to come that way again. */
   readonly through?: number;
+  /** Its place in a cluster. Default: the only node of its own. */
+  readonly place?: { readonly id: number; readonly voters: () => string };
 }
 
 /**
@@ -38,12 +41,14 @@ export class LocalKafka {
   readonly #folder = mkdtempSync(join(tmpdir(), 'larkspur-kafka-'));
   readonly #settings: Readonly<Record<string, string>>;
   readonly #through: number | undefined;
+  readonly #place: LocalKafkaOptions['place'];
   #ports: number[] = [];
   #child: Child | undefined;
 
   constructor(options: LocalKafkaOptions = {}) {
     this.#settings = options.settings ?? {};
     this.#through = options.through;
+    this.#place = options.place;
     process.once('exit', this.#removeData);
   }
 
@@ -55,6 +60,16 @@ export class LocalKafka {
   /** Where a proxy leads to; known after the first `start`. */
   get outsidePort(): number {
     return this.#ports[2] ?? 0;
+  }
+
+  /** How it is named among the voters of its cluster; known after {@link reserve}. */
+  get voter(): string {
+    return `${this.#place?.id ?? 1}@127.0.0.1:${this.#ports[1] ?? 0}`;
+  }
+
+  /** Chooses its ports before it is started: the nodes of a cluster must know each other's. */
+  async reserve(): Promise<void> {
+    this.#ports = await freePorts(3);
   }
 
   /** Starts the broker, again after `kill9` or `halt`, and returns when it answers. */
@@ -118,19 +133,27 @@ export class LocalKafka {
     const data = join(this.#folder, 'data');
     const base = baseSettings(port ?? 0, controllerPort ?? 0);
     const all = this.#through === undefined ? base : withOutside(base, this.outsidePort, this.#through);
-    const settings = { ...all, 'log.dirs': data, ...this.#settings };
-    const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+    const id = String(this.#place?.id ?? 1);
+    const place = { 'node.id': id, 'controller.quorum.voters': this.#place?.voters() ?? this.voter };
+    const settings = { ...all, ...place, 'log.dirs': data, ...this.#settings };
     mkdirSync(this.#folder, { recursive: true });
-    writeFileSync(conf, lines.join('\n'));
+    writeFileSync(conf, linesOf(settings));
     writeFileSync(join(this.#folder, 'log4j2.yaml'), logging);
     // Formatting takes a second of Java; a formatted folder holds nothing but ids, so one serves all runs.
     const formatted = await cachedFolder(`kafka-${version}-formatted`, async (folder) => {
       const draft = join(folder, 'format.properties');
-      writeFileSync(draft, lines.join('\n').replace(`log.dirs=${data}`, `log.dirs=${join(folder, 'data')}`));
+      const alone = { ...base, 'node.id': '1', 'controller.quorum.voters': `1@127.0.0.1:${controllerPort ?? 0}` };
+      writeFileSync(draft, linesOf({ ...alone, 'log.dirs': join(folder, 'data') }));
       const args = ['format', '-t', 'AAAAAAAAAAAAAAAAAAAAAQ', '-c', draft];
       await run('java', this.#java(jars, '128m', 'kafka.tools.StorageTool', ...args), 60_000);
     });
-    cpSync(join(formatted, 'data'), data, { recursive: true, force: false });
+    if (existsSync(data)) return conf;
+    cpSync(join(formatted, 'data'), data, { recursive: true });
+    const meta = join(data, 'meta.properties');
+    const ids = readFileSync(meta, 'utf8')
+      .replace(/^node.id=.*$/m, `node.id=${id}`)
+      .replace(/^directory.id=.*$/m, `directory.id=${randomBytes(16).toString('base64url')}`);
+    writeFileSync(meta, ids);
     return conf;
   }
 
@@ -139,6 +162,11 @@ export class LocalKafka {
     return [`-Xmx${heap}`, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', ...logs, '-cp', `${jars}/*`, main, ...args];
   }
 }
+
+const linesOf = (settings: Readonly<Record<string, string>>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
 
 async function answers(brokers: string[]): Promise<boolean> {
   const kafka = new Kafka({ brokers, connectionTimeout: 500, retry: { retries: 0 }, logLevel: logLevel.NOTHING });
@@ -157,8 +185,6 @@ const logging =
 
 const baseSettings = (port: number, controllerPort: number): Record<string, string> => ({
   'process.roles': 'broker,controller',
-  'node.id': '1',
-  'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
   listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
   'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
   'controller.listener.names': 'CONTROLLER',
