@@ -174,7 +174,8 @@ function compileFallback(raw: Exclude<NonNullable<RawUpstream['fallback']>, 'off
   return {
     cacheTtlMs: raw.cacheTtlMs ?? 0,
     default: 'default' in raw ? { body: raw.default } : undefined,
-    afterAttempts: raw.afterAttempts ?? retryDefaults.attemptsInARow,
+    afterAttempts: raw.afterAttempts ?? retryDefaults.attemptsInARow - 1,
+    writes: raw.writes ?? false,
   };
 }
 

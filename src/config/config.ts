@@ -65,8 +65,10 @@ export interface FallbackConfig {
   readonly cacheTtlMs: number;
   /** Static answer, wrapped so that `null` can be one; `undefined`: none. */
   readonly default: { readonly body: unknown } | undefined;
-  /** Attempts before it is used. */
+  /** Failed attempts before the one whose failure it answers. */
   readonly afterAttempts: number;
+  /** Whether it stands in for calls that change something, too. */
+  readonly writes: boolean;
 }
 
 /** The request that tells whether an upstream is back. */

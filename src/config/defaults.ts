@@ -151,7 +151,12 @@ function bucketsFor({ minMs, maxMs }: NonNullable<WrittenBreaker['window']> = {}
 
 function fallbackFor(written: RawUpstream): NonNullable<RawUpstream['fallback']> {
   const most = typeof written.retry === 'object' ? (written.retry.maxAttempts ?? Infinity) : Infinity;
-  return { afterAttempts: written.retry === 'off' ? 1 : Math.min(retryDefaults.attemptsInARow, most) };
+  return {
+    // Who declares a fallback wants answers remembered; who declares none is told the truth.
+    ...(typeof written.fallback === 'object' ? { cacheTtlMs: 300_000 } : {}),
+    afterAttempts: written.retry === 'off' ? 0 : Math.min(retryDefaults.attemptsInARow, most) - 1,
+    writes: false,
+  };
 }
 
 /** Calls per second that a written limit allows on average. */

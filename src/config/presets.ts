@@ -49,7 +49,7 @@ export function preset(name: PresetName, upstream: string): RawUpstream {
           maxOpenMs: 60_000,
           openJitter: 0,
         },
-        fallback: { afterAttempts: 4 },
+        fallback: { afterAttempts: 3 },
       };
     // Five in a row and nothing else: a success resets the count, one good probe closes at once.
     case 'platform':
@@ -68,7 +68,7 @@ export function preset(name: PresetName, upstream: string): RawUpstream {
           rampFrom: 1,
           adaptive: { factor: 1 },
         },
-        fallback: { cacheTtlMs: 300_000 },
+        fallback: { cacheTtlMs: 300_000, afterAttempts: 0 },
       };
     case 'gateway':
       return {

@@ -159,7 +159,8 @@ export const upstreamSchema = section(
       section({
         cacheTtlMs: ms('how old a last good answer may be'),
         default: Type.Unknown({ description: 'body to answer with when there is nothing else' }),
-        afterAttempts: count('attempts before it is used', 1, 1000),
+        afterAttempts: count('failed attempts before the one whose failure it answers', 0, 1000),
+        writes: Type.Boolean({ description: 'for POST, PUT, PATCH and DELETE, too; else for GET alone' }),
       }),
     ),
     idempotencyKey: section(

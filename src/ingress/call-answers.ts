@@ -47,6 +47,16 @@ export function stillGoing(id: string): HttpResponse {
   return problemResponse({ status: 504, code: 'timed_out', title: 'No answer yet', detail, id, more: { result } });
 }
 
+/** 503: the upstream is out for longer than the client waits; the call is kept. */
+export function outOfOrder(id: string, upstream: string, forMs: number): HttpResponse {
+  const result = resultPath(id);
+  const detail = `${upstream} is out of order at present. The call is kept and made when it is back; its result will be at ${result}.`;
+  const title = 'Please try again later';
+  const more = { upstream, result };
+  const retryAfterSeconds = forMs / 1_000;
+  return problemResponse({ status: 503, code: 'upstream_unavailable', title, detail, id, retryAfterSeconds, more });
+}
+
 /** 413 or 503: the call was not stored. */
 export function notTaken(taken: Exclude<Intake, { kind: 'written' }>, id: string): HttpResponse {
   switch (taken.kind) {

@@ -15,7 +15,7 @@ import { BoundedIntake } from './intake.ts';
 import { OncePerKey } from './once-per-key.ts';
 import { readCall } from './read-call.ts';
 import { readWait } from './read-wait.ts';
-import { ResultDesk, type ResultDeskOptions } from './result-desk.ts';
+import { type Outlook, ResultDesk, type ResultDeskOptions } from './result-desk.ts';
 
 /** What the doors for calls need. */
 export interface CallsApiOptions extends ResultDeskOptions {
@@ -31,6 +31,11 @@ export interface CallsApiOptions extends ResultDeskOptions {
   appOf(call: Call): string | undefined;
   /** Why no worker could make a call, so that it is refused at the door; `undefined` when nothing stands against it. */
   refusalOf(call: Call, id: string): Fault | undefined;
+  /**
+   * Whether a client need not wait for this call because its upstream is out and nothing stands in for an answer. Asked
+   * while it waits. Default: nobody here knows.
+   */
+  outlook?(call: Call, id: string): Outlook | undefined;
   /** Whether the sink takes records at present; `false` answers 503 at once. */
   sinkReady(): boolean;
   /** Longest `?wait=`, milliseconds. Default 30,000. */
@@ -60,7 +65,7 @@ interface Accompanying {
  * The doors for calls over HTTP.
  *
  * `POST /v1/calls`: 202 with the id once the call is durable on `calls`; with `?wait=3s` the answer itself (see
- * `answer-of.ts`), or 504 when the wait is over and the call goes on. The key of the record is `orderingKey`, else
+ * `answer-of.ts`), 503 at once when its upstream is out for longer than that, or 504 when the wait is over and the call goes on. The key of the record is `orderingKey`, else
  * `?key=`, else none: calls without a key have no order. A caller that repeats a call gives it an id of its own, or the
  * request an `Idempotency-Key`: the first one counts. As `application/x-ndjson` the body is a batch, one call a line, and so
  * is the answer. Refused are 400 what cannot be read, 401 and 403 who may not, 409 a key that is in use, 413, 422 what is no
@@ -119,11 +124,14 @@ class CallDesk {
     }
     const limited = this.#limited(client);
     if (limited !== undefined) return of(limited);
+    const outlookFor = (call: Call) => (id: string) => this.#options.outlook?.(call, id);
     const read = this.#read(body);
     if (!('call' in read)) return of(withFaults(read, faults));
     if (!('waitMs' in wait) || faults.length > 0) return of(invalid(faults));
     return this.#onceFor(id, body, () => this.#hand(read.call, with_).pipe(map(answerTo))).pipe(
-      mergeMap((answer) => (answer.status === 202 ? this.#results.wait(answer, wait.waitMs) : of(answer))),
+      mergeMap((answer) =>
+        answer.status === 202 ? this.#results.wait(answer, wait.waitMs, outlookFor(read.call)) : of(answer),
+      ),
     );
   }
 

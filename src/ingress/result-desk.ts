@@ -7,7 +7,7 @@ import type { Timers } from '../ports/clock.ts';
 import type { Metrics } from '../ports/metrics.ts';
 
 import { answerOf } from './answer-of.ts';
-import { invalid, pending, stillGoing, unknowable, unknown } from './call-answers.ts';
+import { invalid, outOfOrder, pending, stillGoing, unknowable, unknown } from './call-answers.ts';
 import { RecentIds } from './recent-ids.ts';
 
 /** What telling results needs. */
@@ -19,6 +19,12 @@ export interface ResultDeskOptions {
   readonly patienceMs?: number;
   /** Clients that wait for answers; further ones are answered 202 at once. Default 1,000. */
   readonly maxWaiting?: number;
+}
+
+/** An upstream that is out, and for how long from now, milliseconds. */
+export interface Outlook {
+  readonly upstream: string;
+  readonly forMs: number;
 }
 
 const firstLookMs = 25;
@@ -62,26 +68,37 @@ export class ResultDesk {
     return merge(known$, late$).pipe(take(1));
   }
 
-  /** The answer to the call that was accepted with `answer`; when there are too many who wait, that. */
-  wait(answer: HttpResponse, waitMs: number): Observable<HttpResponse> {
+  /**
+   * The answer to the call that was accepted with `answer`; when there are too many who wait, that.
+   * @param outlook tells of an upstream that is out: where that lasts longer than the wait, there is none
+   */
+  wait(
+    answer: HttpResponse,
+    waitMs: number,
+    outlook: (id: string) => Outlook | undefined = () => undefined,
+  ): Observable<HttpResponse> {
     const { timers, maxWaiting = 1_000 } = this.#options;
     if (waitMs === 0 || this.#waiting >= maxWaiting) return of(answer);
     const { id } = JSON.parse(answer.body) as { readonly id: string };
     return defer(() => {
       this.#waiting++;
       const over$ = after(timers, waitMs).pipe(map(() => stillGoing(id)));
-      return merge(this.#lookUntilEnded(id), over$).pipe(
+      const out = (): HttpResponse | undefined => {
+        const seen = outlook(id);
+        return seen === undefined || seen.forMs < waitMs ? undefined : outOfOrder(id, seen.upstream, seen.forMs);
+      };
+      return merge(this.#lookUntilEnded(id, out), over$).pipe(
         take(1),
         finalize(() => this.#waiting--),
       );
     });
   }
 
-  /** Looks again and again, ever less often, until the call has ended. */
-  #lookUntilEnded(id: string): Observable<HttpResponse> {
+  /** Looks again and again, ever less often, until the call has ended, or no end is to be expected. */
+  #lookUntilEnded(id: string, out: () => HttpResponse | undefined): Observable<HttpResponse> {
     const { claims, timers } = this.#options;
     return defer(() => claims.view(id)).pipe(
-      map((view) => answerOf(id, view)),
+      map((view) => answerOf(id, view) ?? out()),
       repeat({ delay: (count) => after(timers, Math.min(firstLookMs * 1.5 ** (count - 1), longestLookMs)) }),
       filter((answer) => answer !== undefined),
       take(1),

@@ -76,6 +76,7 @@ export const callSchema = Type.Object(
     orderingKey: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Default: the record key.' })),
     fallback: Type.Optional(
       Type.Union([
+        Type.Literal(false, { description: 'No answer but the live one.' }),
         Type.Literal('cached'),
         Type.Object(
           { default: Type.Unknown({ description: 'Body to answer with when there is no live answer.' }) },

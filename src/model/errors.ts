@@ -8,6 +8,7 @@ export const errorCodes = [
   'conflict',
   'rate_limited',
   'no_answer',
+  'upstream_unavailable',
   'data_folder_damaged',
   'data_folder_locked',
   'data_folder_unusable',

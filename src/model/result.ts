@@ -40,6 +40,18 @@ export const resultSchema = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    fallback: Type.Optional(
+      Type.Object(
+        {
+          because: Type.Union(
+            ['breaker_open', 'attempts_exhausted', 'deadline_passed'].map((because) => Type.Literal(because)),
+          ),
+          message: Type.String({ description: 'What happened, for people' }),
+          ageMs: Type.Optional(ms('Age of a remembered answer')),
+        },
+        { additionalProperties: false, description: 'Why the answer is not a live one' },
+      ),
+    ),
     attempts: Type.Array(attemptSchema),
     timing: Type.Object(
       {

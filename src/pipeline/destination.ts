@@ -15,7 +15,7 @@ import type { Slots } from './slots.ts';
 
 /** What answers when there is no live answer, and when. */
 export interface FallbackPolicy extends FallbackOptions {
-  /** A call with a fallback gets it after so many attempts instead of trying on. */
+  /** A call with a fallback gets it for the failure that follows so many failed attempts, instead of trying on. */
   readonly afterAttempts: number;
 }
 
@@ -40,7 +40,7 @@ export interface Destination {
   readonly retry: RetryPlan | undefined;
   budget(breakerKey: string): RetryBudget;
   readonly brake: DeadLetterBrake;
-  readonly answers: AnswerCache | undefined;
+  readonly answers: AnswerCache;
   readonly fallback: FallbackPolicy;
   /** Longest time of one attempt, milliseconds. */
   readonly attemptMs: number;

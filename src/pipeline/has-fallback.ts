@@ -1,20 +1,65 @@
-import { type Fallback, fallbackFor } from '../operators/fallback/fallback-for.ts';
+import { map, type Observable } from 'rxjs';
 
-import type { Job } from './job.ts';
+import { type Call, methodOf } from '../model/call.ts';
+import { type Fallback, fallbackFor, remembersFor } from '../operators/fallback/fallback-for.ts';
 
-/** The answer that would stand in for a live one now: what the call or its upstream declared, or what is remembered. */
-export function fallbackOf(job: Job): Fallback | undefined {
-  const { call, destination } = job;
-  return fallbackFor(call.fallback, destination.fallback, destination.answers?.get(answerKey(job)));
+import type { Destination } from './destination.ts';
+
+/** What a fallback is found by. The key is made once. */
+export interface Asked {
+  readonly call: Call;
+  readonly destination: Destination;
+  answerKey?: string | undefined;
 }
 
-/** Whether a call has an answer to give when its upstream has none. A cache that remembers nothing yet gives none. */
-export function hasFallback(job: Job): boolean {
-  return fallbackOf(job) !== undefined;
+/** The answer that would stand in for a live one, of what is known at once: declared, or remembered in this process. */
+export function fallbackOf(asked: Asked): Fallback | undefined {
+  const { call, destination } = asked;
+  const { fallback, answers } = destination;
+  if (fallback.off || call.fallback === false) return undefined;
+  const cached = remembersFor(call.fallback, fallback, isRead(call)) ? answers.get(answerKey(asked)) : undefined;
+  return fallbackFor(call.fallback, fallback, isRead(call), cached);
 }
 
-/** Same question, same answer: method, path with query, who asks, and the body. */
-export function answerKey({ call, plan: { request } }: Job): string {
-  const asker = JSON.stringify([call.app ?? null, call.tenant ?? null, call.as ?? null]);
-  return `${asker} ${request.method} ${request.path} ${call.body === undefined ? '' : JSON.stringify(call.body)}`;
+/**
+ * Whether a call has an answer to give when its upstream has none: at once where that is known, else once the cache of
+ * all replicas was asked. A cache that remembers nothing yet gives none.
+ */
+export function hasFallback(asked: Asked): boolean | Observable<boolean> {
+  const { answers } = asked.destination;
+  if (fallbackOf(asked)?.source === 'cache') return true;
+  if (!mayFindMore(asked)) return fallbackOf(asked) !== undefined;
+  return answers.lookUp(answerKey(asked)).pipe(map(() => fallbackOf(asked) !== undefined));
+}
+
+/** Whether it is worth coming to ask {@link hasFallback}: false where it is known that there is none. */
+export function mayHaveFallback(asked: Asked): boolean {
+  return fallbackOf(asked) !== undefined || mayFindMore(asked);
+}
+
+/** Whether the cache of all replicas may hold what this process does not know. */
+function mayFindMore(asked: Asked): boolean {
+  const { call, destination } = asked;
+  if (!remembersFor(call.fallback, destination.fallback, isRead(call))) return false;
+  return destination.answers.mayKnow(answerKey(asked));
+}
+
+/** Whether a call's good answer is to be remembered, and for how long; 0: it is not. */
+export function rememberMs({ call, destination: { fallback } }: Asked): number {
+  if (!remembersFor(call.fallback, fallback, isRead(call))) return 0;
+  return fallback.cacheTtlMs > 0 ? fallback.cacheTtlMs : wishedTtlMs;
+}
+
+// For a call that asks for "cached" at an upstream whose owner declared nothing.
+const wishedTtlMs = 300_000;
+
+/** Same question, same answer: who asks what, with which headers and body. */
+export function answerKey(asked: Asked): string {
+  const { app, tenant, as, path, query, headers, body } = asked.call;
+  asked.answerKey ??= JSON.stringify([app, tenant, as, methodOf(asked.call), path, query, headers, body]);
+  return asked.answerKey;
+}
+
+function isRead(call: Call): boolean {
+  return methodOf(call) === 'GET';
 }

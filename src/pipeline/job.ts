@@ -48,6 +48,8 @@ export type Ending =
       readonly reason: DeadLetterReason;
       readonly message: string;
       readonly class?: string;
+      /** No attempt was made because the breaker is open. */
+      readonly breakerOpen?: true;
       readonly faults?: readonly { readonly at: string; readonly message: string }[];
     }
   /** No end: the call goes on after a wait in a delay topic. */
@@ -97,6 +99,8 @@ export class Job {
   readonly rooms: { readonly slots: string; readonly breaker: string };
 
   claim: HeldClaim | undefined;
+  /** What its fallback is remembered by, once somebody asked. */
+  answerKey: string | undefined;
   readonly attempts: Attempt[] = [];
   attemptsMade = 0;
   /** Attempts that count towards `maxAttempts`: made while the bucket was healthy. */

@@ -3,10 +3,10 @@ import { FeishuTokens } from '../adapters/feishu/tokens.ts';
 import { httpProbe } from '../adapters/http/health-probe.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
-import { memoryAnswerCache } from '../adapters/system/answer-cache.ts';
 import type { Config, UpstreamConfig } from '../config/config.ts';
 import { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
 import { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
+import { fallbackDefaults } from '../operators/fallback/options.ts';
 import { SharedLimiter } from '../operators/limit/shared-limiter.ts';
 import { type BudgetOptions, retryDefaults } from '../operators/retry/options.ts';
 import { RetryBudget } from '../operators/retry/retry-budget.ts';
@@ -14,6 +14,7 @@ import { RetryPlan } from '../operators/retry/retry-plan.ts';
 import { DeadLetterBrake } from '../pipeline/dead-letter-brake.ts';
 import type { Destination, FallbackPolicy } from '../pipeline/destination.ts';
 import { Slots } from '../pipeline/slots.ts';
+import type { AnswerCache } from '../ports/answer-cache.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Metrics } from '../ports/metrics.ts';
@@ -38,6 +39,8 @@ export interface DestinationParts {
   readonly quota: QuotaLog;
   readonly random: Random;
   readonly metrics: Metrics;
+  /** Last good answers of an upstream. */
+  readonly answers: (upstream: string) => AnswerCache;
 }
 
 /** Builds every configured upstream: its own sockets, breakers, limits, budget and slots. */
@@ -71,7 +74,7 @@ function destinationOf(
   { apps }: Config,
   pool: OriginPool,
   processSlots: Slots,
-  { clock, timers, random, metrics, quota }: DestinationParts,
+  { clock, timers, random, metrics, quota, answers }: DestinationParts,
 ): Destination {
   const { name, baseUrl, concurrency, retry, fallback } = upstream;
   const probe = probeOf(upstream, apps);
@@ -102,7 +105,7 @@ function destinationOf(
     retry: retry === 'off' ? undefined : new RetryPlan(retry, random),
     budget: budgets(retry === 'off' ? retryDefaults.budget : retry.budget, () => quota.fleet().replicas),
     brake: new DeadLetterBrake(),
-    answers: fallback !== 'off' && fallback.cacheTtlMs > 0 ? memoryAnswerCache() : undefined,
+    answers: answers(name),
     fallback: fallbackPolicy(fallback),
     attemptMs: upstream.timeouts.attemptMs,
   };
@@ -132,6 +135,6 @@ function budgets(options: BudgetOptions, replicas: () => number): (breakerKey: s
 }
 
 function fallbackPolicy(fallback: UpstreamConfig['fallback']): FallbackPolicy {
-  if (fallback === 'off') return { cacheTtlMs: 0, default: undefined, off: true, afterAttempts: Infinity };
+  if (fallback === 'off') return { ...fallbackDefaults, off: true, afterAttempts: Infinity };
   return { ...fallback, off: false };
 }

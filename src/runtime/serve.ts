@@ -16,6 +16,7 @@ import { breakerDesk } from './breaker-desk.ts';
 import { LocalDesk } from './dead-letters/desk.ts';
 import { type EventDoors, eventDoors } from './event-doors.ts';
 import { LiveRoutes } from './live-routes.ts';
+import { outlookOf } from './outlook.ts';
 import { appOf, refusals } from './profiles.ts';
 import { type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
@@ -124,6 +125,7 @@ export async function serve(
               newId: randomUUID,
               appOf: appOf(config),
               refusalOf: refusals(config),
+              outlook: (call, id) => (worker === undefined ? undefined : outlookOf(worker.house, call, id)),
               sinkReady: () => stores.readiness().every(({ ready }) => ready),
             }),
             ...doors.routes,

@@ -9,15 +9,18 @@ import { KafkaReader } from '../adapters/kafka/reader.ts';
 import { createKafkaSink } from '../adapters/kafka/sink.ts';
 import { createKafkaSource } from '../adapters/kafka/source.ts';
 import { kafkaTail } from '../adapters/kafka/tail.ts';
+import { RedisAnswerCache } from '../adapters/redis/answer-cache.ts';
 import { RedisClaimStore } from '../adapters/redis/claim-store.ts';
 import { ClaimsThroughOutage } from '../adapters/redis/claims-through-outage.ts';
 import { RedisConnection } from '../adapters/redis/client.ts';
 import { RedisQuotaLog } from '../adapters/redis/quota-log.ts';
+import { memoryAnswerCache } from '../adapters/system/answer-cache.ts';
 import type { Config } from '../config/config.ts';
 import { delayTopics } from '../model/delay-topics.ts';
 import { LarkspurError } from '../model/errors.ts';
 import type { InRecord } from '../model/record.ts';
 import { topicDeclarations } from '../model/topics.ts';
+import type { AnswerCache } from '../ports/answer-cache.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -45,6 +48,8 @@ export interface Stores {
   readonly claims: ClaimStore;
   /** Counts starts: for all workers on Redis, else for this process. */
   readonly quota: QuotaLog;
+  /** Last good answers of an upstream: shared by all workers on Redis, else kept in this process. */
+  readonly answers: (upstream: string) => AnswerCache;
   /** Claims on events that come in: which of them are known. */
   readonly eventClaims: ClaimStore;
   /** Claims on requests with an `Idempotency-Key`. */
@@ -84,6 +89,7 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     sink: store.sink,
     claims: store.claims,
     quota: new MemoryQuotaLog(clock),
+    answers: () => memoryAnswerCache(clock),
     eventClaims: store.eventClaims,
     requestClaims: store.requestClaims,
     finder: store.finder,
@@ -127,6 +133,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
   const reader = new KafkaReader(shared);
   const finder = new KafkaFinder(reader, parts.timers);
   const sink = createKafkaSink({ ...shared, once: { topics: new Set(eventTopics), finder } });
+  const answers = `${keyPrefix}answer:`;
   const sources: ReturnType<typeof createKafkaSource>[] = [];
   const member = (group: string, topics: readonly string[]): RecordSource => {
     const source = createKafkaSource({ ...shared, group, topics, tuning: tuningFor(kafka.sessionTimeoutMs) });
@@ -138,6 +145,8 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     sink,
     claims,
     quota,
+    answers: (upstream) =>
+      new RedisAnswerCache({ ...parts, redis, near: memoryAnswerCache(parts.clock), prefix: `${answers}${upstream}:` }),
     eventClaims,
     requestClaims,
     finder,

@@ -1,8 +1,10 @@
 import { feishuProfile } from '../../src/adapters/feishu/profile.ts';
 import { httpProfile, type IdempotencyKey } from '../../src/adapters/http/http-profile.ts';
+import { memoryAnswerCache } from '../../src/adapters/system/answer-cache.ts';
 import { BreakerRegistry } from '../../src/operators/breaker/breaker-registry.ts';
 import { type BreakerOptions, breakerDefaults } from '../../src/operators/breaker/options.ts';
 import { Bulkhead } from '../../src/operators/bulkhead/bulkhead.ts';
+import { fallbackDefaults } from '../../src/operators/fallback/options.ts';
 import { SharedLimiter } from '../../src/operators/limit/shared-limiter.ts';
 import { type RetryOptions, retryDefaults } from '../../src/operators/retry/options.ts';
 import { RetryBudget } from '../../src/operators/retry/retry-budget.ts';
@@ -10,7 +12,7 @@ import { RetryPlan } from '../../src/operators/retry/retry-plan.ts';
 import { DeadLetterBrake } from '../../src/pipeline/dead-letter-brake.ts';
 import type { Destination, FallbackPolicy } from '../../src/pipeline/destination.ts';
 import { Slots } from '../../src/pipeline/slots.ts';
-import type { AnswerCache, CachedAnswer } from '../../src/ports/answer-cache.ts';
+import type { AnswerCache } from '../../src/ports/answer-cache.ts';
 import type { Clock, Timers } from '../../src/ports/clock.ts';
 import type { HealthProbe } from '../../src/ports/health-probe.ts';
 import type { Profile, RateWindow } from '../../src/ports/profile.ts';
@@ -33,6 +35,8 @@ export interface BenchUpstream {
   readonly breaker?: Partial<BreakerOptions> | 'off';
   readonly probe?: HealthProbe;
   readonly fallback?: Partial<FallbackPolicy>;
+  /** Default: in memory. */
+  readonly answers?: AnswerCache;
   /** For a plain upstream that recognises a repeated POST. */
   readonly idempotencyKey?: IdempotencyKey;
 }
@@ -58,7 +62,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
       ? undefined
       : { ...breakerDefaults, declaredProbe: settings.probe !== undefined, ...settings.breaker };
   const budgets = new Map<string, RetryBudget>();
-  const fallback = { cacheTtlMs: 0, default: undefined, off: false, afterAttempts: 4, ...settings.fallback };
+  const fallback = { ...fallbackDefaults, afterAttempts: 3, ...settings.fallback };
   return {
     name,
     profile: profileOf(name, settings),
@@ -77,7 +81,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
       return budget;
     },
     brake: new DeadLetterBrake(),
-    answers: fallback.cacheTtlMs > 0 ? answersIn(clock) : undefined,
+    answers: settings.answers ?? memoryAnswerCache(clock),
     fallback,
     attemptMs,
   };
@@ -97,16 +101,4 @@ function profileOf(name: string, settings: BenchUpstream): Profile {
     baseUrl: 'https://open.feishu.cn',
     ...(limits.length > 0 ? { limits: { '*': limits } } : {}),
   });
-}
-
-/** A cache in virtual time: the product's own reads the clock of the machine. */
-function answersIn(clock: Clock): AnswerCache {
-  const answers = new Map<string, { readonly answer: CachedAnswer; readonly untilMs: number }>();
-  return {
-    get: (key) => {
-      const kept = answers.get(key);
-      return kept === undefined || kept.untilMs <= clock.now() ? undefined : kept.answer;
-    },
-    put: (key, answer, ttlMs) => void answers.set(key, { answer, untilMs: clock.now() + ttlMs }),
-  };
 }

@@ -1,4 +1,4 @@
-import { Observable, type OperatorFunction } from 'rxjs';
+import { isObservable, Observable, type OperatorFunction } from 'rxjs';
 
 import { requestContext } from '../../model/headers.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
@@ -150,12 +150,19 @@ function askFirst(work: Claimed, token: Token | undefined, free: () => void, con
 }
 
 function refusedByBreaker(work: Claimed, untilMs: number, context: AttemptContext): Step {
-  const { destination, plan } = work.job;
+  const { destination, plan, ambiguousSinceMs } = work.job;
   // An effect that nobody knows must not be painted over by a declared answer.
-  if (!hasFallback(work.job) || work.job.ambiguousSinceMs !== undefined)
-    return waits(work, 'breaker', untilMs, context);
+  const has$ = ambiguousSinceMs === undefined && hasFallback(work.job);
   const message = `${destination.name} is not called at present: its breaker for ${plan.breakerKey} is open`;
-  return ended(work, { kind: 'dead-letter', reason: 'attempts_exhausted', class: 'retryable', message });
+  const open: Ending = {
+    kind: 'dead-letter',
+    reason: 'attempts_exhausted',
+    class: 'retryable',
+    message,
+    breakerOpen: true,
+  };
+  const goOn$ = (found: boolean): Step => (found ? ended(work, open) : waits(work, 'breaker', untilMs, context));
+  return isObservable(has$) ? andThen(has$, goOn$) : goOn$(has$);
 }
 
 /** No token without a person: a dead letter, if the brake lets it go, else the record waits for the person. */

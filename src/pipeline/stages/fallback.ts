@@ -1,10 +1,12 @@
-import { map, type OperatorFunction } from 'rxjs';
+import { isObservable, type Observable, type OperatorFunction } from 'rxjs';
 
 import type { DeadLetterReason } from '../../model/dead-letter.ts';
 import type { Result } from '../../model/result.ts';
+import { andThen } from '../../operators/interop/and-then.ts';
+import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { CachedAnswer } from '../../ports/answer-cache.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { answerKey, fallbackOf } from '../has-fallback.ts';
+import { answerKey, fallbackOf, hasFallback, rememberMs } from '../has-fallback.ts';
 import type { Ended, Ending, Job } from '../job.ts';
 import { responseOf, resultOf } from '../live-result.ts';
 
@@ -18,42 +20,49 @@ const answerable: ReadonlySet<DeadLetterReason> = new Set(['attempts_exhausted',
 
 /**
  * Gives a call without an answer the one that was declared for it, and always says which: the last good answer
- * (`cache`), or a static one (`default`). Remembers good answers where the upstream's owner wants that.
+ * (`cache`), or a static one (`default`), and why. Remembers good answers where the upstream's owner or the call wants that.
  */
 export function fallback({ clock }: FallbackContext): OperatorFunction<Ended, Ended> {
-  return map((ended) => {
+  return eachOf((ended): Observable<Ended> | Ended => {
     const { item, ending } = ended;
     if (item.kind !== 'call') return ended;
-    if (ending.kind === 'result') remember(item, ending.result);
+    if (ending.kind === 'result') remember(item, ending.result, clock);
     if (ending.kind !== 'dead-letter' || !answerable.has(ending.reason)) return ended;
-    const answer = answerFor(item, clock.now());
-    return answer === undefined ? ended : { ...ended, ending: answer };
+    const has$ = hasFallback(item);
+    if (has$ === false) return ended;
+    const stoodIn = (): Ended => ({ ...ended, ending: answerFor(item, ending, clock) });
+    return isObservable(has$) ? andThen(has$, (found) => (found ? stoodIn() : ended)) : stoodIn();
   });
 }
 
-function answerFor(job: Job, nowMs: number): Ending | undefined {
+type NoAnswer = Extract<Ending, { readonly kind: 'dead-letter' }>;
+
+function answerFor(job: Job, ending: NoAnswer, clock: Clock): Ending {
   const answer = fallbackOf(job);
-  if (answer === undefined) return undefined;
+  if (answer === undefined) return ending;
   const response = answer.source === 'cache' ? fromCache(answer.answer) : { status: 200, body: answer.body };
-  return { kind: 'result', result: resultOf(job, nowMs, 'fallback', answer.source, response) };
+  const result = resultOf(job, clock.now(), 'fallback', answer.source, response);
+  const because = ending.breakerOpen === true ? 'breaker_open' : ending.reason;
+  const age = answer.source === 'cache' ? { ageMs: Math.max(0, clock.wall() - answer.answer.storedAtMs) } : {};
+  return { kind: 'result', result: { ...result, fallback: { because, message: ending.message, ...age } } };
 }
 
 function fromCache(answer: CachedAnswer): NonNullable<Result['response']> {
   return { ...responseOf(answer), ...(answer.code === undefined ? {} : { code: answer.code }) };
 }
 
-function remember(job: Job, { status, source, response }: Result): void {
-  const { answers, fallback: policy } = job.destination;
-  if (answers === undefined || policy.cacheTtlMs <= 0 || status !== 'ok' || source !== 'live') return;
-  if (response?.body === undefined) return;
-  answers.put(
+function remember(job: Job, { status, source, response }: Result, clock: Clock): void {
+  const ttlMs = rememberMs(job);
+  if (ttlMs <= 0 || status !== 'ok' || source !== 'live' || response?.body === undefined) return;
+  job.destination.answers.put(
     answerKey(job),
     {
       status: response.status,
       code: response.code,
       contentType: response.contentType,
       body: Buffer.from(JSON.stringify(response.body)),
+      storedAtMs: clock.wall(),
     },
-    policy.cacheTtlMs,
+    ttlMs,
   );
 }

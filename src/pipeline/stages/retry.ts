@@ -1,5 +1,6 @@
-import type { Observable, OperatorFunction } from 'rxjs';
+import { isObservable, map, type Observable, type OperatorFunction } from 'rxjs';
 
+import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { Random } from '../../ports/random.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
@@ -30,15 +31,20 @@ type Next =
 export function retry(context: RetryContext): OperatorFunction<Judged | Ended, Ended> {
   return eachOf((work: Judged | Ended): Observable<Ended> | Ended | undefined => {
     if (work.kind === 'ended') return work;
-    const { job, turn } = work;
-    const next = decide(work, context);
-    if (next.kind === 'end') return { kind: 'ended', item: job, turn, ending: next.ending };
-    return waitUntil(job, turn, next.untilMs, next.why, context);
+    const next$ = decide(work, context);
+    return isObservable(next$)
+      ? andThen(next$, (next) => carryOut(work, next, context))
+      : carryOut(work, next$, context);
   });
 }
 
+function carryOut({ job, turn }: Judged, next: Next, context: RetryContext): Observable<never> | Ended | undefined {
+  if (next.kind === 'end') return { kind: 'ended', item: job, turn, ending: next.ending };
+  return waitUntil(job, turn, next.untilMs, next.why, context);
+}
+
 /** One table from class to what happens. Refusals and a first stale token are not the call's fault and cost nothing. */
-function decide(work: Judged, context: RetryContext): Next {
+function decide(work: Judged, context: RetryContext): Next | Observable<Next> {
   const { job, verdict, tokenVersion } = work;
   const nowMs = context.clock.now();
   switch (verdict.class) {
@@ -69,7 +75,8 @@ function decide(work: Judged, context: RetryContext): Next {
 }
 
 /** The ladder of a failed attempt: too late, exhausted, held, or a short wait here. */
-function again({ job, verdict, charged }: Judged, nowMs: number, { random }: RetryContext): Next {
+function again(work: Judged, nowMs: number, context: RetryContext): Next | Observable<Next> {
+  const { job, verdict, charged } = work;
   const { destination, plan } = job;
   if (charged) job.charged++;
   job.inARow++;
@@ -88,7 +95,16 @@ function again({ job, verdict, charged }: Judged, nowMs: number, { random }: Ret
   };
   if (destination.retry === undefined || job.call.retry === false) return exhausted;
   const { afterAttempts } = destination.fallback;
-  if (job.ambiguousSinceMs === undefined && job.attemptsMade >= afterAttempts && hasFallback(job)) return exhausted;
+  const has$ = job.ambiguousSinceMs === undefined && job.attemptsMade > afterAttempts && hasFallback(job);
+  if (has$ === true) return exhausted;
+  if (has$ === false) return tryOn(work, nowMs, context, exhausted);
+  return has$.pipe(map((found) => (found ? exhausted : tryOn(work, context.clock.now(), context, exhausted))));
+}
+
+/** Another attempt, if the ladder has one. */
+function tryOn({ job, verdict }: Judged, nowMs: number, { random }: RetryContext, exhausted: Next): Next {
+  const { destination, plan } = job;
+  if (destination.retry === undefined) return exhausted;
   const serialised = verdict.kind === 'conflict' || verdict.kind === 'wait';
   const step = destination.retry.after(
     {

@@ -5,7 +5,7 @@ import { type FairLanes, type Gate, go } from '../../operators/lanes/fair-lanes.
 import { inLanes, type Place } from '../../operators/lanes/in-lanes.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { AssignedPartition } from '../../ports/record-source.ts';
-import { hasFallback } from '../has-fallback.ts';
+import { mayHaveFallback } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
 import { limitRoom } from '../rooms.ts';
 import type { Turns } from '../turns.ts';
@@ -84,7 +84,7 @@ export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: numb
   const fullRoom = turns.full(item);
   if (fullRoom !== undefined) return wait(item, 'upstream-slots', fullRoom, Infinity);
   const openUntilMs = item.breaker?.peek(nowMs);
-  if (openUntilMs !== undefined && !hasFallback(item)) {
+  if (openUntilMs !== undefined && !mayHaveFallback(item)) {
     return wait(item, 'breaker', item.rooms.breaker, openUntilMs);
   }
   const { atMs, key } = destination.limiter.earliestMs(plan.limits, nowMs);

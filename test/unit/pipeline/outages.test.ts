@@ -65,7 +65,7 @@ describe('a fallback', () => {
   it('S000-62: breaker check, call, retry on error, fallback after the last; open: fallback at once', () => {
     const bench = new PipelineBench({
       upstreams: {
-        news: { fallback: { default: { body: { items: [] } }, afterAttempts: 3 }, breaker: { consecutiveFailures: 4 } },
+        news: { fallback: { default: { body: { items: [] } }, afterAttempts: 2 }, breaker: { consecutiveFailures: 4 } },
       },
     });
     bench.upstream('news').script = () => ({ status: 503 });
@@ -90,7 +90,7 @@ describe('a fallback', () => {
   });
 
   it('is the last good answer of the same question where answers are remembered', () => {
-    const bench = new PipelineBench({ upstreams: { news: { fallback: { cacheTtlMs: 300_000, afterAttempts: 1 } } } });
+    const bench = new PipelineBench({ upstreams: { news: { fallback: { cacheTtlMs: 300_000, afterAttempts: 0 } } } });
     bench.upstream('news').script = ({ atMs }) => (atMs === 0 ? { body: { headline: 'good' } } : { status: 503 });
     bench.start();
     bench.call({ ...news('one'), path: '/top' });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { fallbackDefaults, fallbackFor } from '../../../../src/operators/index.ts';
 
-const cached = { status: 200, code: 0, contentType: 'application/json', body: Buffer.from('{}') };
+const cached = { status: 200, code: 0, contentType: 'application/json', body: Buffer.from('{}'), storedAtMs: 0 };
 const fromCache = { source: 'cache', answer: cached };
 const remembers = { ...fallbackDefaults, cacheTtlMs: 300_000 };
 const fixed = { ...fallbackDefaults, default: { body: { items: [] } } };
@@ -37,6 +37,20 @@ describe('fallbackFor', () => {
       { source: 'default', body: null },
     ],
   ] as const)('%s', (_, wish, upstream, known, expected) => {
-    expect(fallbackFor(wish, upstream, known)).toEqual(expected);
+    expect(fallbackFor(wish, upstream, true, known)).toEqual(expected);
+  });
+
+  it.each([
+    ["the upstream's answers", undefined, both, undefined],
+    ["the upstream's answers, declared for writes", undefined, { ...both, writes: true }, fromCache],
+    ['its own static answer', ownStatic, both, { source: 'default', body: { text: 'later' } }],
+    ['its own wish for the cache', 'cached', both, fromCache],
+    ['its own wish for none', false, { ...both, writes: true }, undefined],
+  ] as const)('for a call that changes something: %s', (_, wish, upstream, expected) => {
+    expect(fallbackFor(wish, upstream, false, cached)).toEqual(expected);
+  });
+
+  it('gives a read nothing that wants nothing', () => {
+    expect(fallbackFor(false, both, true, cached)).toBeUndefined();
   });
 });

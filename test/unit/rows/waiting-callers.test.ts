@@ -1,0 +1,68 @@
+import { of } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+
+import { outlookOf } from '../../../src/runtime/outlook.ts';
+import { news } from '../../support/calls.ts';
+import { outage, platform, top } from '../../support/outage-bench.ts';
+import { api } from '../ingress/calls-world.ts';
+
+describe('a client that waits for an upstream that is out', () => {
+  it('S002-10: is told so at once, when to come again, and that its call is kept', () => {
+    const world = api({ view$: () => of({ kind: 'unknown' }), outlook: () => ({ upstream: 'news', forMs: 41_500 }) });
+    const { answers } = world.post({ path: '/x', upstream: 'news' }, { wait: '3s' });
+
+    expect(answers).toMatchObject([
+      {
+        atMs: 0,
+        status: 503,
+        headers: expect.objectContaining({ 'retry-after': '42' }) as unknown,
+        body: expect.objectContaining({
+          code: 'upstream_unavailable',
+          title: 'Please try again later',
+          id: 'made',
+          result: '/v1/results/made',
+        }) as unknown,
+      },
+    ]);
+    expect(world.records).toHaveLength(1);
+  });
+
+  it('is told so as soon as it turns out while it waits', () => {
+    let out = false;
+    const world = api({ outlook: () => (out ? { upstream: 'news', forMs: 60_000 } : undefined) });
+    const { answers } = world.post({ path: '/x' }, { wait: '3s' });
+    world.time.advance(1_000);
+    expect(answers).toEqual([]);
+    out = true;
+    world.time.advance(300);
+
+    expect(answers).toMatchObject([{ status: 503 }]);
+  });
+
+  it('waits on where the upstream may be back in time', () => {
+    const world = api({ outlook: () => ({ upstream: 'news', forMs: 900 }) });
+    const { answers } = world.post({ path: '/x' }, { wait: '3s' });
+    world.time.advance(2_900);
+
+    expect(answers).toEqual([]);
+  });
+
+  it('S002-15: has none to expect with nothing remembered, and one with an answer that stands in', () => {
+    const { open, house, bench } = outage();
+    open();
+
+    expect(outlookOf(house, news('other', { path: '/other' }), 'i')).toEqual({
+      upstream: 'news',
+      forMs: 60_000 - (bench.time.now() - 10),
+    });
+    expect(outlookOf(house, news('known', top), 'i')).toBeUndefined();
+    expect(outlookOf(house, news('own', { path: '/other', fallback: { default: 1 } }), 'i')).toBeUndefined();
+  });
+
+  it('knows nothing of a breaker that is closed, or of an upstream that is not there', () => {
+    const { house } = outage(platform);
+
+    expect(outlookOf(house, news('n'), 'i')).toBeUndefined();
+    expect(outlookOf(house, { path: '/x', upstream: 'nobody' }, 'i')).toBeUndefined();
+  });
+});
