@@ -9,6 +9,7 @@ import { cutNetwork } from './scenarios/cut-network.ts';
 import { drainWorker } from './scenarios/drain-worker.ts';
 import { faultsAtUpstream } from './scenarios/faults.ts';
 import { hangUpstream } from './scenarios/hang-upstream.ts';
+import { joinWorker } from './scenarios/join-worker.ts';
 import { killWorker } from './scenarios/kill-worker.ts';
 import { loseBroker } from './scenarios/lose-broker.ts';
 import { loseIngress } from './scenarios/lose-ingress.ts';
@@ -30,6 +31,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   'slow-disk': slowDisk,
   partition: cutNetwork,
   churn,
+  join: joinWorker,
   ingress: loseIngress,
   several: severalFaults,
   faults: faultsAtUpstream,

@@ -75,7 +75,7 @@ export function recordDeliverySuite(name: string, open: () => Promise<SourceHarn
       expect(new Set(reader.values).size).toBe(40);
     });
 
-    it('K18: delivers keys, tombstones and repeated headers as they were written, and copies of all bytes', async () => {
+    it('K18, D9: delivers keys, tombstones and repeated headers as they were written, and copies of all bytes', async () => {
       const topic = await stage.harness.topic(1);
       const header = (name: string, value: string) => [name, Buffer.from(value)] as const;
       await stage.harness.write(topic, [

@@ -44,8 +44,12 @@ const version = 1;
  * Assigner that gives partition p of every topic to the same member, so that order and parking of a key are decided in
  * one place, and moves as little as possible.
  * @param held partition numbers this member has at present; asked at each join
+ * @param onOtherTopics told, where this member assigns, of topics that not all members read
  */
-export function coPartitioned(held: () => readonly number[]): PartitionAssigner {
+export function coPartitioned(
+  held: () => readonly number[],
+  onOtherTopics: (topics: readonly string[]) => void,
+): PartitionAssigner {
   return ({ cluster }): Assigner => ({
     name,
     version,
@@ -53,15 +57,23 @@ export function coPartitioned(held: () => readonly number[]): PartitionAssigner 
       name,
       metadata: AssignerProtocol.MemberMetadata.encode({ version, topics, userData: encodeNumbers(held()) }),
     }),
-    assign: ({ members, topics }) => Promise.resolve(assign(cluster, members, topics)),
+    assign: ({ members, topics }) => Promise.resolve(assign(cluster, members, topics, onOtherTopics)),
   });
 }
 
-function assign(cluster: Cluster, members: GroupMember[], topics: string[]): ReturnType<typeof encodeAssignment>[] {
+function assign(
+  cluster: Cluster,
+  members: GroupMember[],
+  topics: string[],
+  onOtherTopics: (topics: readonly string[]) => void,
+): ReturnType<typeof encodeAssignment>[] {
   const known = members.map(({ memberId, memberMetadata }) => {
     const metadata = AssignerProtocol.MemberMetadata.decode(memberMetadata);
     return { id: memberId, topics: new Set(metadata?.topics), held: decodeNumbers(metadata?.userData) };
   });
+  const read = new Set(known.flatMap((member) => [...member.topics]));
+  const partial = [...read].filter((topic) => known.some((member) => !member.topics.has(topic)));
+  if (partial.length > 0) onOtherTopics(partial);
   const partitionsOf = new Map(
     topics.map((topic) => [topic, cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId)]),
   );

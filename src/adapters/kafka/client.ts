@@ -62,6 +62,9 @@ export function createClient(options: KafkaOptions, logger: Logger, patience: Pa
     brokers: [...options.brokers],
     connectionTimeout: 10_000,
     requestTimeout: patience.requestTimeoutMs,
+    // How long before the end of a SASL session it is renewed. Must be less than the session lasts (the broker's
+    // `connections.max.reauth.ms`): kafkajs's own 10 s fail every request of a shorter one.
+    reauthenticationThreshold: 2_000,
     retry: patience.retry,
     logLevel: logLevel.WARN,
     logCreator: bridgeTo(logger),

@@ -5,11 +5,13 @@ import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { AssignedPartition, Commit, SourceEvent } from '../../ports/record-source.ts';
 
+import { type FetchedBatch, tellJump, tellMixed } from './alarms.ts';
 import { coPartitioned } from './assigner.ts';
 import { type GroupTuning, Life } from './life.ts';
 import { type Held, PartitionTable } from './partition-table.ts';
 import { readPositions } from './positions.ts';
 import { inRecordOf } from './record.ts';
+import { whyUnreadable } from './unreadable.ts';
 import { within } from './within.ts';
 
 /** What a membership is made of. */
@@ -32,10 +34,8 @@ export interface MembershipParts {
   readonly onRebalancing: () => void;
 }
 
-/** Every batch of the driver knows where it was asked to start; only its types do not. */
-type FetchedBatch = EachBatchPayload['batch'] & { readonly fetchedOffset?: string };
-
 const longestMetadata = 4_096;
+const tryUnreadableMs = 30_000;
 
 /** What one consumer life reads: which partitions, from where, and which of their commits still count. */
 export class Membership {
@@ -52,7 +52,10 @@ export class Membership {
     this.#life = new Life({
       ...parts,
       topics: parts.topics.map((topic) => this.#fullName(topic)),
-      assigner: coPartitioned(() => this.#table.numbers()),
+      assigner: coPartitioned(
+        () => this.#table.numbers(),
+        (others) => tellMixed(parts, others),
+      ),
       listener: {
         joined: (memberId, assignment) => this.#join(memberId, assignment),
         rebalancing: parts.onRebalancing,
@@ -180,7 +183,7 @@ export class Membership {
       this.#life.fail(new Error(`${batch.topic}/${batch.partition} is shorter than it was: was it created anew?`));
       return;
     }
-    this.#tellJump(batch, held.next);
+    tellJump(this.#parts, batch, held.next);
     const taken = this.#deliver(topic, held, held.next, batch);
     if (taken !== undefined) payload.resolveOffset(taken);
   }
@@ -190,18 +193,15 @@ export class Membership {
     this.#life.fail(new LarkspurError('kafka_consumer_failed', message, { cause }));
   }
 
-  /** The driver only fetches from elsewhere than asked when retention has taken what was asked for. */
-  #tellJump({ topic, partition, fetchedOffset }: FetchedBatch, next: number): void {
-    const missed = Number(fetchedOffset ?? next) - next;
-    if (missed <= 0) return;
-    const fields = { group: this.#parts.group, topic, partition, from: next, missed };
-    this.#parts.logger.error(fields, 'retention was faster than the group; reading goes on at the start of the log');
-  }
-
   /** @returns the last offset that need not come again, `undefined` for none */
   #deliver(topic: string, held: Held, from: number, batch: EachBatchPayload['batch']): string | undefined {
     let taken: string | undefined;
     for (const message of batch.messages) {
+      const why = whyUnreadable(message);
+      if (why !== undefined) {
+        this.#hold(held, batch, why);
+        return taken;
+      }
       const offset = Number(message.offset);
       if (offset < from) continue;
       taken = message.offset;
@@ -215,6 +215,17 @@ export class Membership {
     const last = batch.lastOffset();
     held.next = Math.max(from, Number(last) + 1);
     return last;
+  }
+
+  /** Nothing is read past what cannot be read. Now and then it is tried again: another replica may have it whole. */
+  #hold(held: Held, { topic, partition }: FetchedBatch, why: string): void {
+    const { logger, timers, group } = this.#parts;
+    const fields = { group, topic, partition, offset: held.next, why, retryMs: tryUnreadableMs };
+    logger.error(fields, 'a partition cannot be read on; it is held, the others go on');
+    this.#life.pause(topic, partition);
+    timers.after(tryUnreadableMs, () => {
+      if (this.#isCurrent(held) && !held.paused) this.#life.resume(topic, partition);
+    });
   }
 
   #isCurrent(held: Held): boolean {

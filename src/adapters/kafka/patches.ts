@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module';
 
+import { messageOf } from '../../model/errors.ts';
 import type { Logger } from '../../ports/logger.ts';
 
+import { damageOf, unreadable } from './unreadable.ts';
 import { type Decoder, decodeRecord, encodeRecord } from './wire-record.ts';
 
 // kafkajs 2.2.4 is the last of its line, so some of its faults are mended in place. All mends are pinned to that version
@@ -78,7 +80,11 @@ function writeHeaders(): void {
   replaceModule(path, 'headersArray.map(Header)', 'kafkajs/src/protocol/requests/produce/v3/request', encodeRecord);
 }
 
-/** A batch of 125,000 records or more overflows the stack, because it is spread into the arguments of one call. */
+/**
+ * A batch of 125,000 records or more overflows the stack, because it is spread into the arguments of one call. Nobody looks at
+ * the checksum of a batch, and one whose codec is not there ends the consumer, with all its partitions. With this mend a batch
+ * of any size is read, and one that cannot be ends the records of its partition: a mark in its place says why.
+ */
 function decodeLargeBatches(): void {
   expectVersion();
   const path = 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages';
@@ -97,12 +103,14 @@ function decodeLargeBatches(): void {
     const reader = new Reader(decoder.readBytes(size));
     const records: unknown[] = [];
     while (reader.canReadBytes(overhead)) {
+      const trouble = damageOf(reader.buffer, reader.offset);
+      if (trouble !== undefined) return [...records, unreadable(trouble)];
       try {
         for (const record of (await readBatch(reader)).records) records.push(record);
       } catch (error) {
         // The limit of bytes may cut the last batch: the next fetch brings it whole.
         if (error instanceof Error && error.name === 'KafkaJSPartialMessageError') break;
-        throw error;
+        return [...records, unreadable(messageOf(error))];
       }
     }
     return records;

@@ -76,7 +76,7 @@ describeWithKafka('a broker that fails', () => {
     await source.close();
   });
 
-  it('K3: is away for long: nothing is read or acknowledged, the member is not ready, and all goes on by itself', async () => {
+  it('K3, D8: is away for long: nothing is read or acknowledged, the member is not ready, and all goes on by itself', async () => {
     const topic = await kafka.topic(1);
     const source = kafka.member(kafka.unique('group'), [topic], { tuning: { watchdogMs: 3_000, leaveLimitMs: 500 } });
     const reader = new SourceReader(source);
@@ -95,7 +95,7 @@ describeWithKafka('a broker that fails', () => {
 });
 
 describeWithKafka('a broker behind a network that fails', () => {
-  it('K8: a write whose answer is lost is written again: twice perhaps, lost never', async () => {
+  it('K8, L3: a write whose answer is lost is written again: twice perhaps, lost never', async () => {
     const link = await TcpProxy.open();
     const broker = new LocalKafka({ through: link.port });
     await broker.start();

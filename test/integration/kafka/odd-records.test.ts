@@ -58,7 +58,7 @@ describeWithKafka('odd records and members', (brokers) => {
     ]);
   });
 
-  it('K35: members that are closed at any moment of their start leave nobody behind in the group', async () => {
+  it('K35, D5: members that are closed at any moment of their start leave nobody behind in the group', async () => {
     const topic = await kafka.topic(2);
     const group = kafka.unique('group');
     for (const afterMs of [0, 30, 100, 300, 700, 1_200]) {

@@ -112,7 +112,7 @@ describeWithKafka('a rebalance', (brokers) => {
     await kafka.close();
   });
 
-  it('says by its silence that a commit was not stored', async () => {
+  it('D7: says by its silence that a commit was not stored', async () => {
     const kafka = new KafkaHarness(brokers);
     const topic = await kafka.topic(1);
     await kafka.write(topic, numbered(0, 5));

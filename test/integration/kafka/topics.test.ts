@@ -64,7 +64,7 @@ describeWithKafka('topics that change', (brokers) => {
     await kafka.close();
   });
 
-  it('K24: an output topic that is deleted while in use does not stop the others', async () => {
+  it('K24, D6: an output topic that is deleted while in use does not stop the others', async () => {
     const kafka = new KafkaHarness(brokers);
     const [gone, stays] = [await kafka.topic(1), await kafka.topic(1)];
     await kafka.write(gone, [value('1')]);
@@ -84,7 +84,7 @@ describeWithKafka('topics that change', (brokers) => {
     await kafka.close();
   });
 
-  it('K26: a committed offset beyond the log (topic created anew) is an alarm, and reading starts at the log', async () => {
+  it('K26, L4: a committed offset beyond the log (topic created anew) is an alarm, and reading starts at the log', async () => {
     const kafka = new KafkaHarness(brokers);
     const topic = await kafka.topic(1);
     await kafka.write(topic, ['0', '1', '2'].map(value));

@@ -107,6 +107,23 @@ export class LocalKafka {
     await this.start();
   }
 
+  /** Starts on other ports with the same data, as a broker that was moved to another machine. */
+  async move(): Promise<void> {
+    await this.halt();
+    await this.reserve();
+    await this.start();
+  }
+
+  /** The folder with the segments of a partition. */
+  segmentsOf(topic: string, partition: number): string {
+    return join(this.#folder, 'data', `${topic}-${partition}`);
+  }
+
+  /** Runs one of Kafka's own tools, by its class. */
+  async tool(main: string, ...args: string[]): Promise<void> {
+    await run('java', this.#java(await kafkaJars(), '128m', main, ...args), 60_000);
+  }
+
   /** Freezes the broker: connections stay open, nothing answers. */
   pause(): void {
     this.#child?.signal('SIGSTOP');

@@ -4,7 +4,7 @@ import { news } from '../../support/calls.ts';
 import { PipelineBench } from '../../support/pipeline-bench.ts';
 
 describe('a worker and values made to break it', () => {
-  it('K17: goes on behind an answer that nests too deep to be written as JSON, and hands it on as text', () => {
+  it('K17, D1, D2: goes on behind an answer that nests too deep to be written as JSON, and hands it on as text', () => {
     const bench = new PipelineBench();
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
     bench.upstream('news').script = () => ({ body: Buffer.from(deep) });

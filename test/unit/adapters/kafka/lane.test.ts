@@ -73,7 +73,7 @@ describe('Lane', () => {
     expect([...acks.values()]).toEqual([0, 1, 2].map((offset) => ({ kind: 'written', partition: 3, offset })));
   });
 
-  it('takes at most 500 records and 512 KiB at a time', async () => {
+  it('D10: takes at most 500 records and 512 KiB at a time', async () => {
     const { time, sends, push } = stage();
     push(...many(1_200));
     await time.advanceAsync(100);

@@ -44,7 +44,7 @@ describe('patchKafkajs', () => {
     decode = load('requests/fetch/v4/decodeMessages');
   });
 
-  it('K21: reads a batch of 130,000 records', async () => {
+  it('K21, D3: reads a batch of 130,000 records', async () => {
     const records = Array.from({ length: 130_000 }, (_, offsetDelta) => record({ offsetDelta, value: 'v' }));
     const decoded = await read(await bytesOf(records));
     expect(decoded).toHaveLength(130_000);

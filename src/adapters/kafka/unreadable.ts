@@ -1,0 +1,35 @@
+import type { KafkaMessage } from 'kafkajs';
+
+import { crc32c } from './crc32c.ts';
+
+// Fields of a record batch, version 2 (KIP-98), from its beginning.
+const lengthAt = 8;
+const sumAt = 17;
+const summedFrom = 21;
+const headBytes = 12;
+
+/** Why a batch must not be read, `undefined` for a sound one and for one that was cut. */
+export function damageOf(bytes: Buffer, at: number): string | undefined {
+  const end = at + headBytes + bytes.readInt32BE(at + lengthAt);
+  if (end > bytes.length || end < at + summedFrom) return undefined;
+  const written = bytes.readUInt32BE(at + sumAt);
+  if (crc32c(bytes, at + summedFrom, end) === written) return undefined;
+  return `the checksum of the batch at offset ${bytes.readBigInt64BE(at)} does not fit: it was damaged after it was written`;
+}
+
+interface Mark {
+  readonly unreadable: string;
+}
+
+/** Stands in the place of a batch that cannot be read. */
+export function unreadable(why: string): object {
+  // Beyond any position, or the driver takes it for one that was read before.
+  const offset = String(Number.MAX_SAFE_INTEGER);
+  const empty = { magicByte: 2, attributes: 0, timestamp: '0', key: null, value: null, headers: [] };
+  return { ...empty, offset, isControlRecord: false, unreadable: why } satisfies Mark & Record<string, unknown>;
+}
+
+/** Why nothing can be read from here on, if the message is such a mark. */
+export function whyUnreadable(message: KafkaMessage): string | undefined {
+  return (message as Partial<Mark>).unreadable;
+}
