@@ -1,11 +1,13 @@
 // npm run bench -- SCENARIO [--json]: throughput (real Kafka and Redis, against a control), operators (cost per stage),
-// surge (a load that a blocking gateway cannot carry; embedded), kill (kill -9 in the middle, against a control), claims
+// ingress (events of Feishu, against a bare
+// webhook), surge (a load that a blocking gateway cannot carry; embedded), kill (kill -9 in the middle, against a control), claims
 // (pairs of claim and finish on one Redis), quota (three workers, one quota in a real Redis).
 import { parseArgs } from 'node:util';
 
 import { type Report, printReport } from '../../src/runtime/report.ts';
 
 import { claimsReport } from './claims.ts';
+import { ingressReport } from './ingress/ingress.ts';
 import { killReport } from './kill/kill.ts';
 import { operatorsReport } from './operators.ts';
 import { quotaReport } from './quota/quota.ts';
@@ -26,6 +28,7 @@ const scenarios: Readonly<Record<string, (options: BenchOptions) => Promise<Repo
   throughput: throughputReport,
   operators: operatorsReport,
   surge: surgeReport,
+  ingress: ingressReport,
   kill: killReport,
   claims: claimsReport,
   quota: quotaReport,
