@@ -34,13 +34,19 @@ export function compile(raw: RawConfig, pem: PemTexts): Config {
       admin: compileAddress(raw.listen?.admin ?? defaults.listen.admin),
     },
     adminToken: raw.adminToken,
+    tokenKeys:
+      raw.tokenKey === undefined
+        ? []
+        : [raw.tokenKey, ...(raw.previousTokenKey === undefined ? [] : [raw.previousTokenKey])],
     clients: (raw.clients ?? []).map(({ name, token, apps, upstreams: called, perSecond }) => ({
       ...{ name, token, apps, upstreams: called, perSecond },
     })),
     data: raw.data ?? defaults.data,
-    apps: (raw.apps ?? []).map(({ id, secret, encryptKey, verificationToken, ...previous }) => ({
+    apps: (raw.apps ?? []).map(({ id, secret, kind, oauth, encryptKey, verificationToken, ...previous }) => ({
       id,
       secret,
+      kind: kind ?? 'self-built',
+      oauth: oauth && { scopes: [], accountsUrl: 'https://accounts.feishu.cn', ...oauth },
       encryptKey,
       verificationToken,
       previousEncryptKey: previous.previousEncryptKey,

@@ -32,6 +32,10 @@ export interface KafkaConfig {
 interface AppConfig {
   readonly id: string;
   readonly secret: string;
+  readonly kind?: 'self-built' | 'store';
+  /** Lets users consent to calls in their name. */
+  readonly oauth?:
+    { readonly redirectUri: string; readonly scopes: readonly string[]; readonly accountsUrl: string } | undefined;
   readonly encryptKey: string | undefined;
   readonly verificationToken: string | undefined;
   /** Those that still count while they are replaced. */
@@ -166,6 +170,8 @@ export interface Config {
   readonly redis: RedisConfig | undefined;
   readonly listen: { readonly ingress: Address; readonly admin: Address };
   readonly adminToken: string | undefined;
+  /** Keys that seal what is kept, the current one first; empty: tokens are not shared, users and store apps not served. */
+  readonly tokenKeys: readonly string[];
   /** Who hands in calls over HTTP under a token of its own. */
   readonly clients: readonly ClientConfig[];
   /** Folder of the embedded store, or `memory`. */

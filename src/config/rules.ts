@@ -65,6 +65,11 @@ function apps(config: RawConfig, report: Report): void {
     if (seen.has(id)) report(['apps', index, 'id'], `is ${id}, which stands in the list before`);
     seen.add(id);
   }
+  for (const [index, { kind, oauth }] of (config.apps ?? []).entries()) {
+    const why =
+      kind === 'store' ? 'its tickets are kept' : oauth === undefined ? undefined : 'tokens of users are kept';
+    if (why !== undefined && config.tokenKey === undefined) report(['apps', index], `needs tokenKey: ${why} sealed`);
+  }
   const { maxAgeMs, dedupeMs } = config.events ?? {};
   // A signature that outlives the memory of its event could be sent again.
   notAbove(report, ['events', 'maxAgeMs'], maxAgeMs, 'events.dedupeMs', dedupeMs);

@@ -119,6 +119,18 @@ export const configSchema = Type.Partial(
       }),
       listen: section({ ingress: address, admin: address }),
       adminToken: secret('bearer token of the admin port and of /v1'),
+      tokenKey: Type.String({
+        minLength: 32,
+        maxLength: 4096,
+        pattern: '^[\\x21-\\x7e]+$',
+        description: 'seals tokens and tickets that are kept, 32 characters or more',
+      }),
+      previousTokenKey: Type.String({
+        minLength: 32,
+        maxLength: 4096,
+        pattern: '^[\\x21-\\x7e]+$',
+        description: 'opens what was sealed before tokenKey was replaced',
+      }),
       clients: Type.Array(
         Type.Object(
           {
@@ -147,6 +159,24 @@ export const configSchema = Type.Partial(
           {
             id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'app id, cli_...' }),
             secret: secret('app secret'),
+            kind: Type.Optional(oneOf(['self-built', 'store'])),
+            oauth: Type.Optional(
+              Type.Object(
+                {
+                  redirectUri: Type.String({
+                    pattern: '^https?://[^\\s?#]+$',
+                    description: 'address of /oauth/{app}/callback as browsers reach it',
+                  }),
+                  scopes: Type.Optional(
+                    Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' }), { maxItems: 200 }),
+                  ),
+                  accountsUrl: Type.Optional(
+                    Type.String({ pattern: '^https?://[^\\s/?#]+$', description: 'host of the page of consent' }),
+                  ),
+                },
+                { additionalProperties: false, description: 'lets users consent to calls in their name' },
+              ),
+            ),
             encryptKey: Type.Optional(secret('Encrypt Key')),
             verificationToken: Type.Optional(secret('Verification Token')),
             previousEncryptKey: Type.Optional(secret('Encrypt Key that still counts while it is replaced')),

@@ -11,7 +11,7 @@ export const eventSchema = Type.Object(
     tenant: Type.Optional(Type.String()),
     createdAtMs: Type.Integer({ minimum: 0 }),
     receivedAtMs: Type.Integer({ minimum: 0 }),
-    via: Type.Union([Type.Literal('webhook'), Type.Literal('long-connection')]),
+    via: Type.Union([Type.Literal('webhook'), Type.Literal('long-connection'), Type.Literal('larkspur')]),
     late: Type.Optional(Type.Boolean({ description: 'More than ten minutes old when it came, as after an outage' })),
     body: Type.Record(Type.String(), Type.Unknown(), { description: 'The raw decrypted body, untouched' }),
   },

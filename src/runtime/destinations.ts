@@ -1,5 +1,5 @@
 import { tokenProbe } from '../adapters/feishu/token-probe.ts';
-import { FeishuTokens } from '../adapters/feishu/tokens.ts';
+import { FeishuTokens, type FeishuTokensOptions } from '../adapters/feishu/tokens.ts';
 import { httpProbe } from '../adapters/http/health-probe.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
@@ -41,6 +41,8 @@ export interface DestinationParts {
   readonly metrics: Metrics;
   /** Last good answers of an upstream. */
   readonly answers: (upstream: string) => AnswerCache;
+  /** What processes have in common about tokens. */
+  readonly shared?: FeishuTokensOptions['shared'];
 }
 
 /** Builds every configured upstream: its own sockets, breakers, limits, budget and slots. */
@@ -74,7 +76,7 @@ function destinationOf(
   { apps }: Config,
   pool: OriginPool,
   processSlots: Slots,
-  { clock, timers, random, metrics, quota, answers }: DestinationParts,
+  { clock, timers, random, metrics, quota, answers, shared }: DestinationParts,
 ): Destination {
   const { name, baseUrl, concurrency, retry, fallback } = upstream;
   const probe = probeOf(upstream, apps);
@@ -90,9 +92,8 @@ function destinationOf(
             apps,
             upstream: sender,
             pathPrefix: prefixOf(baseUrl),
-            clock,
-            random,
-            metrics,
+            ...{ clock, timers, random, metrics },
+            ...(shared === undefined ? {} : { shared }),
           })
         : undefined,
     limiter: new SharedLimiter({ log: quota, clock, timers }),

@@ -1,19 +1,27 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 import { map } from 'rxjs';
 
+import { AuthCalls } from '../adapters/feishu/auth-calls.ts';
+import { FeishuConsent } from '../adapters/feishu/consent.ts';
+import { ticketKey } from '../adapters/feishu/store-app.ts';
+import { UserTokens } from '../adapters/feishu/user-tokens.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
 import type { Config, UpstreamConfig } from '../config/config.ts';
 import type { AskService } from '../ingress/feishu/callback-desk.ts';
 import { feishuRoutes } from '../ingress/feishu/doors.ts';
+import { EventNotes } from '../ingress/feishu/event-notes.ts';
+import { oauthRoutes } from '../ingress/oauth/oauth-doors.ts';
 import { checkCall } from '../model/contracts.ts';
 import { LarkspurError } from '../model/errors.ts';
 import { jsonOrText } from '../model/json-levels.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
+import type { UserConsent } from '../ports/user-consent.ts';
 
 import type { LiveRoutes } from './live-routes.ts';
 import { profileOf } from './profiles.ts';
+import { type SharedTokens, sharedTokens } from './shared-tokens.ts';
 import type { Stores, WorldParts } from './stores.ts';
 
 /** The doors of Feishu, with the sockets that answer callbacks. */
@@ -28,6 +36,15 @@ export interface EventDoors {
 /** The doors of Feishu for the configured apps, on the stores of this process. */
 export function eventDoors(config: Config, live: LiveRoutes, stores: Stores, parts: WorldParts): EventDoors {
   const services = new Services(config, parts);
+  const shared = sharedTokens(config, stores, parts);
+  const consent = shared === undefined ? undefined : services.consent(shared);
+  const oauth =
+    shared === undefined || consent === undefined
+      ? []
+      : oauthRoutes({
+          ...{ consent, vault: shared.vault, timers: parts.timers },
+          secretText: () => randomBytes(32).toString('base64url'),
+        });
   const routes = feishuRoutes({
     apps: config.apps.map((app) => ({
       id: app.id,
@@ -44,10 +61,13 @@ export function eventDoors(config: Config, live: LiveRoutes, stores: Stores, par
     routes: () => live.routes,
     ask: (call) => services.ask(call),
     process: randomUUID(),
+    ...(shared === undefined || consent === undefined
+      ? {}
+      : { notes: new EventNotes({ vault: shared.vault, ticketKey, consent }) }),
     ready: () => stores.readiness().every(({ ready }) => ready),
   });
   return {
-    routes,
+    routes: [...routes, ...oauth],
     replace: (upstreams) => services.replace(upstreams),
     close: () => services.close(),
   };
@@ -78,6 +98,17 @@ class Services {
         throw new LarkspurError('no_answer', exchange.kind === 'failed' ? exchange.failure : `HTTP ${exchange.status}`);
       }),
     );
+  }
+
+  /** Asks the token endpoints of Feishu. */
+  consent({ vault, onRevoked }: SharedTokens): UserConsent | undefined {
+    const feishu = Object.values(this.#upstreams).find(({ profile }) => profile === 'feishu');
+    if (feishu === undefined) return undefined;
+    const upstream = new HttpUpstream(this.#pool(feishu));
+    const pathPrefix = new URL(feishu.baseUrl).pathname.replace(/\/$/, '');
+    const { clock, timers } = this.#parts;
+    const auth = new AuthCalls({ upstream, clock, pathPrefix, timeoutMs: 5_000 });
+    return new FeishuConsent(this.#apps, auth, new UserTokens({ auth, vault, clock, timers, onRevoked }));
   }
 
   replace(upstreams: Config['upstreams']): void {

@@ -6,6 +6,7 @@ import { createHouse, type House } from '../pipeline/house.ts';
 
 import { createDestinations } from './destinations.ts';
 import { houseOptions } from './house-options.ts';
+import { sharedTokens } from './shared-tokens.ts';
 import type { Stores, WorldParts } from './stores.ts';
 import { type Stopped, Worker } from './worker.ts';
 
@@ -29,7 +30,12 @@ export function startWorker(
   // Records wait long enough to grow old, and by itself the engine lets old garbage grow to more than what lives. Measured
   // after an outage with 100,000 records behind it: 264 MB resident instead of 405.
   setFlagsFromString('--heap-growing-percent=150');
-  const destinations = createDestinations(config, { ...parts, quota: stores.quota, answers: stores.answers });
+  const destinations = createDestinations(config, {
+    ...parts,
+    quota: stores.quota,
+    answers: stores.answers,
+    shared: sharedTokens(config, stores, parts),
+  });
   const house = createHouse(
     { ...parts, source: stores.source(), sink: stores.sink, claims: stores.claims, destinations: destinations.byName },
     houseOptions(config.worker),

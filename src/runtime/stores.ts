@@ -13,6 +13,7 @@ import { RedisAnswerCache } from '../adapters/redis/answer-cache.ts';
 import { RedisClaimStore } from '../adapters/redis/claim-store.ts';
 import { ClaimsThroughOutage } from '../adapters/redis/claims-through-outage.ts';
 import { RedisConnection } from '../adapters/redis/client.ts';
+import { RedisEntryStore } from '../adapters/redis/entry-store.ts';
 import { RedisQuotaLog } from '../adapters/redis/quota-log.ts';
 import { memoryAnswerCache } from '../adapters/system/answer-cache.ts';
 import type { Config } from '../config/config.ts';
@@ -31,6 +32,7 @@ import type { RecordFinder } from '../ports/record-finder.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 import type { RecordSource } from '../ports/record-source.ts';
 import type { TopicReader } from '../ports/topic-reader.ts';
+import type { EntryStore } from '../ports/vault.ts';
 
 /** What every adapter takes from the process. */
 export interface WorldParts {
@@ -54,6 +56,10 @@ export interface Stores {
   readonly eventClaims: ClaimStore;
   /** Claims on requests with an `Idempotency-Key`. */
   readonly requestClaims: ClaimStore;
+  /** Claims on questions for tokens. */
+  readonly tokenClaims: ClaimStore;
+  /** Sealed secrets. */
+  readonly entries: EntryStore;
   /** Tells whether an event stands on its topic. */
   readonly finder: RecordFinder;
   /** A member of the workers' group, reading `calls` and the delay topics. */
@@ -92,6 +98,8 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     answers: () => memoryAnswerCache(clock),
     eventClaims: store.eventClaims,
     requestClaims: store.requestClaims,
+    tokenClaims: store.tokenClaims,
+    entries: store.entries,
     finder: store.finder,
     source: () => store.source('larkspur-worker', inputTopics),
     eventSource: () => store.source('larkspur-worker-routes', eventTopics),
@@ -130,6 +138,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
   const quota = new RedisQuotaLog(redis, parts.timers, parts.log, { keyPrefix });
   const eventClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${keyPrefix}event:` });
   const requestClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${keyPrefix}request:` });
+  const tokenClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${keyPrefix}token:` });
   const reader = new KafkaReader(shared);
   const finder = new KafkaFinder(reader, parts.timers);
   const sink = createKafkaSink({ ...shared, once: { topics: new Set(eventTopics), finder } });
@@ -149,6 +158,8 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       new RedisAnswerCache({ ...parts, redis, near: memoryAnswerCache(parts.clock), prefix: `${answers}${upstream}:` }),
     eventClaims,
     requestClaims,
+    tokenClaims,
+    entries: new RedisEntryStore(redis, `${keyPrefix}entry:`),
     finder,
     source: () => member(kafka.group, inputTopics),
     eventSource: () => member(`${kafka.group}-routes`, eventTopics),

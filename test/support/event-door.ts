@@ -10,6 +10,7 @@ import { defaults } from '../../src/config/defaults.ts';
 import type { AskService } from '../../src/ingress/feishu/callback-desk.ts';
 import { type EventDoorSettings, feishuRoutes } from '../../src/ingress/feishu/doors.ts';
 import type { EventApp } from '../../src/ingress/feishu/event-app.ts';
+import type { EventNotes } from '../../src/ingress/feishu/event-notes.ts';
 import type { Event } from '../../src/model/event.ts';
 import type { InRecord } from '../../src/model/record.ts';
 import type { RouteSpec } from '../../src/model/route.ts';
@@ -58,6 +59,7 @@ export interface EventDoorOptions {
   readonly ready?: () => boolean;
   readonly routes?: readonly RouteSpec[];
   ask?(call: unknown): ReturnType<AskService>;
+  readonly notes?: (store: Embedded) => EventNotes;
   /** Another door on the same store and clock: a second process. */
   readonly beside?: EventDoor;
 }
@@ -87,6 +89,7 @@ export async function openEventDoor(options: EventDoorOptions = {}): Promise<Eve
     routes: () => openedRoutes.routes,
     ask: (call) => options.ask?.(call) ?? NEVER,
     process: `door-${doors++}`,
+    ...(options.notes === undefined ? {} : { notes: options.notes(store) }),
     ready,
   });
   const server = await startServer({ name: 'ingress', host: '127.0.0.1', port: 0, routes, log, metrics });

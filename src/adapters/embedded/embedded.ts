@@ -8,8 +8,10 @@ import type { RecordFinder } from '../../ports/record-finder.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 import type { RecordSource } from '../../ports/record-source.ts';
 import type { TopicReader } from '../../ports/topic-reader.ts';
+import type { EntryStore } from '../../ports/vault.ts';
 
 import { EmbeddedClaims } from './claims.ts';
+import { EmbeddedEntryStore } from './entry-store.ts';
 import { EmbeddedFinder } from './finder.ts';
 import { LmdbStore } from './lmdb-store.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -47,6 +49,9 @@ export interface Embedded {
   readonly reader: TopicReader;
   /** Claims on requests, likewise. */
   readonly requestClaims: ClaimStore;
+  /** And on questions for tokens. */
+  readonly tokenClaims: ClaimStore;
+  readonly entries: EntryStore;
   /** Opens one more topic; one that is open stays as it is. */
   declare(topic: EmbeddedTopic): void;
   /** Joins a group as its only member. */
@@ -82,6 +87,8 @@ class OpenHouse implements Embedded {
   readonly eventClaims: EmbeddedClaims;
   readonly reader: TopicReader;
   readonly requestClaims: EmbeddedClaims;
+  readonly tokenClaims: EmbeddedClaims;
+  readonly entries: EntryStore;
   readonly #store: Store;
   readonly #topics: Topics;
   readonly #offsets: Offsets;
@@ -99,6 +106,8 @@ class OpenHouse implements Embedded {
     this.eventClaims = new EmbeddedClaims(this.#store, clock, timers, 'event-claims');
     this.reader = new EmbeddedReader(this.#topics, this.#offsets, nextTurn);
     this.requestClaims = new EmbeddedClaims(this.#store, clock, timers, 'request-claims');
+    this.tokenClaims = new EmbeddedClaims(this.#store, clock, timers, 'token-claims');
+    this.entries = new EmbeddedEntryStore(this.#store, clock);
   }
 
   declare(topic: EmbeddedTopic): void {
@@ -138,6 +147,7 @@ class OpenHouse implements Embedded {
     this.claims.close();
     this.eventClaims.close();
     this.requestClaims.close();
+    this.tokenClaims.close();
     await this.#store.close();
   }
 }

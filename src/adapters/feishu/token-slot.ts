@@ -8,8 +8,15 @@ import type { Token, TokenReply } from '../../ports/token-source.ts';
 /** What came of asking the platform for a token. `life` counts from before the question. */
 export type Fetched =
   | { readonly kind: 'token'; readonly value: string; readonly lifeMs: number }
-  | { readonly kind: 'unavailable'; readonly askedMs: number; readonly message: string }
-  | { readonly kind: 'refused'; readonly message: string };
+  | { readonly kind: 'unavailable'; readonly askedMs: number; readonly message: string; readonly code?: number }
+  | { readonly kind: 'refused'; readonly message: string; readonly code?: number };
+
+/** A token that a process holds, or that was rejected. */
+export interface Previous {
+  readonly value: string;
+  /** Monotonic milliseconds. */
+  readonly expiresAtMs: number;
+}
 
 interface Held extends TokenLife {
   readonly token: Token;
@@ -26,7 +33,7 @@ interface Held extends TokenLife {
  * version has his answer. Rejections of a version that was confirmed in the last pause cause no further question.
  */
 export class TokenSlot {
-  readonly #fetch$: () => Observable<Fetched>;
+  readonly #fetch$: (previous: Previous | undefined) => Observable<Fetched>;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #waiting = new Set<Subscriber<TokenReply>>();
@@ -42,7 +49,8 @@ export class TokenSlot {
   #confirmedUntilMs = -Infinity;
   #fetching: Subscription | undefined;
 
-  constructor(fetch$: () => Observable<Fetched>, clock: Clock, random: Random) {
+  /** @param fetch$ asks for a token, other than the one that is held or was rejected if there is another */
+  constructor(fetch$: (previous: Previous | undefined) => Observable<Fetched>, clock: Clock, random: Random) {
     this.#fetch$ = fetch$;
     this.#clock = clock;
     this.#random = random;
@@ -98,7 +106,9 @@ export class TokenSlot {
       this.#fetching = undefined;
       this.#take(fetched, askedAtMs);
     };
-    const fetching = this.#fetch$().subscribe({
+    const before = this.#held ?? this.#suspect;
+    const previous = before === undefined ? undefined : { value: before.token.value, expiresAtMs: before.expiresAtMs };
+    const fetching = this.#fetch$(previous).subscribe({
       next: (answer) => {
         fetched = answer;
       },

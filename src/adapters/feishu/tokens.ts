@@ -1,16 +1,18 @@
-import { map, type Observable, of } from 'rxjs';
+import { defer, type Observable, of, tap } from 'rxjs';
 
-import type { Exchange } from '../../model/outcome.ts';
-import type { Clock } from '../../ports/clock.ts';
+import { andThen } from '../../operators/interop/and-then.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Counter, Histogram, Metrics } from '../../ports/metrics.ts';
-import type { CallPlan } from '../../ports/profile.ts';
 import type { Random } from '../../ports/random.ts';
 import type { TokenNeed, TokenReply, TokenSource } from '../../ports/token-source.ts';
-import type { Upstream, UpstreamRequest } from '../../ports/upstream.ts';
+import type { Upstream } from '../../ports/upstream.ts';
+import type { Vault } from '../../ports/vault.ts';
 
-import { classifyFeishu } from './classify.ts';
-import { parseObject } from './envelope.ts';
-import { type Fetched, TokenSlot } from './token-slot.ts';
+import { AuthCalls } from './auth-calls.ts';
+import { StoreApp } from './store-app.ts';
+import type { TokenSharing } from './token-sharing.ts';
+import { type Fetched, type Previous, TokenSlot } from './token-slot.ts';
+import { type UserTokensOptions, UserTokens } from './user-tokens.ts';
 
 /** An app whose tokens are fetched. */
 export interface FeishuApp {
@@ -26,32 +28,50 @@ export interface FeishuTokensOptions {
   /** Carries the questions; usually the upstream that the calls themselves take. */
   readonly upstream: Upstream;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly random: Random;
   readonly metrics: Metrics;
   /** Path prefix of the upstream's base URL; default none. */
   readonly pathPrefix?: string;
   /** How long one question may take; default 5000. */
   readonly timeoutMs?: number;
+  /** What processes have in common; absent: each asks for itself, and neither store apps nor users are served. */
+  readonly shared?: {
+    readonly sharing: TokenSharing;
+    readonly vault: Vault;
+    readonly onRevoked: UserTokensOptions['onRevoked'];
+  };
 }
 
 const durationBuckets = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4];
 
 /**
- * Tenant and app tokens of self-built apps. One question at a time per token, whoever asks. Lifetimes are read from the
- * answers. User tokens and store apps need a durable store that this version does not have: they are refused, with the
- * reason. Secrets and token values stand in no message.
+ * Tokens of apps, tenants and users. One question at a time per token, whoever asks, over all processes that share a store.
+ * Lifetimes are read from the answers. Secrets and token values stand in no message.
  */
 export class FeishuTokens implements TokenSource {
   readonly #options: FeishuTokensOptions;
   readonly #apps: ReadonlyMap<string, FeishuApp>;
+  readonly #auth: AuthCalls;
+  readonly #users: UserTokens | undefined;
   readonly #slots = new Map<string, TokenSlot>();
   readonly #refreshes: Counter;
   readonly #durations: Histogram;
 
   constructor(options: FeishuTokensOptions) {
+    const { metrics, upstream, clock, pathPrefix = '', timeoutMs = 5_000, shared } = options;
     this.#options = options;
     this.#apps = new Map(options.apps.map((app) => [app.id, app]));
-    const { metrics } = options;
+    this.#auth = new AuthCalls({ upstream, clock, pathPrefix, timeoutMs });
+    this.#users =
+      shared === undefined
+        ? undefined
+        : new UserTokens({
+            ...options,
+            ...shared,
+            auth: this.#auth,
+            count: this.#count.bind(this),
+          });
     this.#refreshes = metrics.counter('larkspur_token_refreshes_total', 'Questions for a token, by their outcome', [
       'app',
       'outcome',
@@ -65,20 +85,15 @@ export class FeishuTokens implements TokenSource {
   }
 
   get(need: TokenNeed): Observable<TokenReply> {
-    const { app: id, as } = need;
-    const app = this.#apps.get(id);
-    if (app === undefined) return refused(`app ${id} is not configured`);
-    if (typeof as === 'object') {
-      return refused(`a call as a user needs that user's stored consent, which this version does not keep (app ${id})`);
-    }
-    if (app.kind === 'store') {
-      return refused(`app ${id} is a store app: its tokens need stored app tickets, which this version does not keep`);
-    }
-    return this.#slot(app, as).get();
+    const app = this.#apps.get(need.app);
+    if (app === undefined) return refused(`app ${need.app} is not configured`);
+    const slot = this.#slots.get(nameOf(app, need)) ?? this.#open(app, need);
+    return typeof slot === 'string' ? refused(slot) : slot.get();
   }
 
-  reject({ app, as }: TokenNeed, version: number): void {
-    if (typeof as === 'string') this.#slots.get(`${app} ${as}`)?.reject(version);
+  reject(need: TokenNeed, version: number): void {
+    const app = this.#apps.get(need.app);
+    if (app !== undefined) this.#slots.get(nameOf(app, need))?.reject(version);
   }
 
   /** Ends questions under way. */
@@ -86,62 +101,68 @@ export class FeishuTokens implements TokenSource {
     for (const slot of this.#slots.values()) slot.close();
   }
 
-  #slot(app: FeishuApp, as: 'tenant' | 'app'): TokenSlot {
-    // A self-built app lives in one tenant, so the tenant a call names does not tell tokens apart.
-    const key = `${app.id} ${as}`;
-    let slot = this.#slots.get(key);
-    if (slot === undefined) {
-      const { clock, random } = this.#options;
-      slot = new TokenSlot(() => this.#fetch(app, as), clock, random);
-      this.#slots.set(key, slot);
-    }
+  #open(app: FeishuApp, need: TokenNeed): TokenSlot | string {
+    const { clock, random } = this.#options;
+    const fetch$ = this.#fetchOf(app, need);
+    if (typeof fetch$ === 'string') return fetch$;
+    const slot = new TokenSlot((previous) => fetch$(previous), clock, random);
+    this.#slots.set(nameOf(app, need), slot);
     return slot;
   }
 
-  #fetch(app: FeishuApp, as: 'tenant' | 'app'): Observable<Fetched> {
-    const { upstream, clock, pathPrefix = '', timeoutMs = 5_000 } = this.#options;
-    const path = `/open-apis/auth/v3/${as}_access_token/internal`;
-    const request: UpstreamRequest = {
-      method: 'POST',
-      path: pathPrefix + path,
-      headers: { 'content-type': 'application/json; charset=utf-8' },
-      body: Buffer.from(JSON.stringify({ app_id: app.id, app_secret: app.secret })),
+  /** How such a token is had, or why it cannot be. */
+  #fetchOf(app: FeishuApp, need: TokenNeed): ((previous: Previous | undefined) => Observable<Fetched>) | string {
+    const { as, tenant } = need;
+    const { shared } = this.#options;
+    if (typeof as === 'object') {
+      const users = this.#users;
+      if (users === undefined) return `tokens of users are kept sealed: set tokenKey (app ${app.id})`;
+      return (previous) => users.fetch(app, as.user, previous?.value);
+    }
+    const name = nameOf(app, need);
+    const once$ = (previous: Previous | undefined, ask$: Observable<Fetched>): Observable<Fetched> => {
+      const measured$ = this.#measured(app.id, ask$);
+      return shared === undefined ? measured$ : shared.sharing.fetch(name, previous, measured$);
     };
-    const startedMs = clock.now();
-    return upstream.send(request, timeoutMs).pipe(
-      map((exchange) => {
-        const fetched = fetchedFrom(exchange, planOf(request, path), `${as}_access_token`, app, clock.wall());
-        this.#refreshes.add({ app: app.id, outcome: fetched.kind === 'token' ? 'ok' : fetched.kind });
-        this.#durations.observe({ app: app.id }, (clock.now() - startedMs) / 1_000);
-        return fetched;
+    if (app.kind !== 'store') {
+      const path = `/open-apis/auth/v3/${as}_access_token/internal`;
+      const body = { app_id: app.id, app_secret: app.secret };
+      const about = { app: app.id, secrets: [app.secret] };
+      return (previous) => once$(previous, this.#auth.token(path, body, `${as}_access_token`, about));
+    }
+    if (shared === undefined) return `app ${app.id} is a store app, whose tickets are kept sealed: set tokenKey`;
+    const store = new StoreApp(app, this.#auth, shared.vault);
+    if (as === 'app') return (previous) => once$(previous, store.appToken());
+    if (tenant === undefined) return `app ${app.id} is a store app: the call must name its tenant`;
+    const forApp: TokenNeed = { app: app.id, tenant: undefined, as: 'app' };
+    const ask$ = defer(() =>
+      andThen(this.get(forApp), (reply): Observable<Fetched> => {
+        if (reply.kind === 'token') return store.tenantToken(tenant, reply.token.value);
+        return of(reply.kind === 'refused' ? reply : { ...reply, askedMs: reply.waitMs });
       }),
     );
+    return (previous) => once$(previous, ask$);
   }
+
+  #measured(app: string, ask$: Observable<Fetched>): Observable<Fetched> {
+    return defer(() => {
+      const startedMs = this.#options.clock.now();
+      return ask$.pipe(tap((fetched) => this.#count(app, fetched, startedMs)));
+    });
+  }
+
+  #count(app: string, fetched: Fetched, startedMs: number): void {
+    this.#refreshes.add({ app, outcome: fetched.kind === 'token' ? 'ok' : fetched.kind });
+    this.#durations.observe({ app }, (this.#options.clock.now() - startedMs) / 1_000);
+  }
+}
+
+/** A self-built app lives in one tenant, so the tenant that a call names does not tell its tokens apart. */
+function nameOf({ id, kind }: FeishuApp, { as, tenant }: TokenNeed): string {
+  if (typeof as === 'object') return `${id}/user/${as.user}`;
+  return kind === 'store' && as === 'tenant' ? `${id}/tenant/${tenant ?? ''}` : `${id}/${as}`;
 }
 
 function refused(message: string): Observable<TokenReply> {
   return of({ kind: 'refused', message });
-}
-
-/** Asking twice changes nothing, so an unknown outcome is no worry here. */
-function planOf(request: UpstreamRequest, path: string): CallPlan {
-  const repeat = { kind: 'always' } as const;
-  return { api: `POST ${path}`, breakerKey: 'auth', limits: [], repeat, token: undefined, request };
-}
-
-function fetchedFrom(exchange: Exchange, plan: CallPlan, member: string, app: FeishuApp, wallMs: number): Fetched {
-  const verdict = classifyFeishu(exchange, plan, wallMs);
-  if (verdict.class === 'success' && exchange.kind === 'answered') {
-    const answer = parseObject(exchange.body);
-    const value = answer?.[member];
-    const expire = answer?.['expire'];
-    if (typeof value === 'string' && value !== '' && typeof expire === 'number') {
-      return { kind: 'token', value, lifeMs: expire * 1_000 };
-    }
-  }
-  const message = `app ${app.id}, ${plan.api}: ${verdict.message.replaceAll(app.secret, '***')}`;
-  // Only the platform itself, by a code, can say that these credentials are wrong. A proxy's page or a bad certificate
-  // says nothing about them, and what waits for a token can wait for a person to mend that.
-  const final = verdict.code !== undefined && (verdict.class === 'auth' || verdict.class === 'permanent');
-  return final ? { kind: 'refused', message } : { kind: 'unavailable', askedMs: verdict.askedMs, message };
 }

@@ -1,6 +1,7 @@
-import { defer, map, type Observable, of, tap } from 'rxjs';
+import { defer, map, merge, mergeMap, type Observable, of, take, tap } from 'rxjs';
 
 import type { HttpRequest, HttpResponse } from '../../model/http.ts';
+import { after } from '../../operators/interop/after.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
@@ -13,8 +14,10 @@ import { answerTo } from './answers.ts';
 import { type AskService, CallbackDesk } from './callback-desk.ts';
 import { DeliveryGate } from './delivery-gate.ts';
 import type { EventApp } from './event-app.ts';
-import { EventIntake } from './event-intake.ts';
+import { EventIntake, type Taken } from './event-intake.ts';
+import type { EventNotes } from './event-notes.ts';
 import type { Window } from './freshness.ts';
+import type { FeishuEvent } from './read-event.ts';
 
 /** What may be set for the doors of Feishu. */
 export interface EventDoorSettings extends Window {
@@ -45,6 +48,8 @@ export interface EventDoorOptions {
   ask(call: unknown): ReturnType<AskService>;
   /** Names this process among all. */
   readonly process: string;
+  /** Takes note of what concerns the house itself; absent: nothing does. */
+  readonly notes?: EventNotes;
   /** Whether events can be stored at present; `false` answers 503 at once. */
   ready(): boolean;
 }
@@ -69,15 +74,26 @@ export function feishuRoutes(options: EventDoorOptions): readonly HttpRoute[] {
   function takeEvent(request: HttpRequest): Observable<HttpResponse> {
     const admitted = gate.admit(request);
     if (admitted.kind === 'answer') return of(admitted.answer);
-    const { app, key, record, ageMs } = admitted;
-    const taken$ = options.ready() ? intake.take(key, record) : of('busy' as const);
-    return taken$.pipe(
+    const { app, event, key, record, ageMs } = admitted;
+    const take$ = defer(() => (options.ready() ? intake.take(key, record) : of('busy' as const)));
+    return noted(app, event, take$).pipe(
       tap((taken) => {
         // Older than what is remembered: had it been here before, nobody would know.
         const old = taken === 'stored' && ageMs > settings.dedupeMs;
         gate.count(app, old ? 'stored-past-memory' : taken);
       }),
       map(answerTo),
+    );
+  }
+
+  /** Puts the event on its topic, unless it is for the house alone; it counts as late when that cannot be noted in time. */
+  function noted(app: string, event: FeishuEvent, take$: Observable<Taken>): Observable<Taken> {
+    const note$ = options.notes?.take(app, event);
+    if (note$ === undefined) return take$;
+    const late$ = after(options.timers, settings.patienceMs).pipe(map(() => undefined));
+    return merge(note$, late$).pipe(
+      take(1),
+      mergeMap((ended) => (ended === undefined ? of('late' as const) : ended ? of('stored' as const) : take$)),
     );
   }
 

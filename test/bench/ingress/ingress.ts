@@ -61,7 +61,7 @@ export async function ingressReport({ rounds, calls, tell }: BenchOptions): Prom
         0,
       ),
       atLeast('perCpuSecond', Math.round(ours.perCpuSecond), 3_000),
-      atLeast('ratio', round(ours.perSecond / control.perSecond), 0.8),
+      atLeast('ratio', round(ours.perSecond / control.perSecond), 0.6),
     ];
     return reportOf('ingress', bars, { events, rounds, larkspur: ours, control });
   } finally {

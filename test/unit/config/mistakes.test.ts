@@ -27,6 +27,16 @@ describe('mistakes', () => {
     expect(mistakes(`upstreams: { ${upstream} }`)[0]).toContain(mistake);
   });
 
+  it('name apps whose tokens could not be kept sealed', () => {
+    const apps =
+      '[{ id: cli_s, secret: s, kind: store }, { id: cli_o, secret: s, oauth: { redirectUri: "https://l/cb" } }]';
+    expect(mistakes(`apps: ${apps}`)).toEqual([
+      'apps[0] (FILE:1): needs tokenKey: its tickets are kept sealed',
+      'apps[1] (FILE:1): needs tokenKey: tokens of users are kept sealed',
+    ]);
+    expect(mistakes(`tokenKey: ${'k'.repeat(32)}\napps: ${apps}`)).toEqual([]);
+  });
+
   it('name clients who share a name or a token, and apps and upstreams that are not there', () => {
     const yaml = `
 adminToken: aaaaaaaaaaaaaaaa

@@ -46,7 +46,7 @@ redis: { url: "redis://r" }
     );
 
     expect(config.apps).toEqual([
-      { id: 'cli_a1', secret: 'from-a-file', encryptKey: 'fallback', verificationToken: '${x}' },
+      { id: 'cli_a1', secret: 'from-a-file', kind: 'self-built', encryptKey: 'fallback', verificationToken: '${x}' },
     ]);
     expect(config.worker.inFlight).toBe(64);
     expect(config.kafka?.ssl).toEqual({});

@@ -44,6 +44,7 @@ export function house() {
         }),
     } satisfies Upstream,
     clock: time,
+    timers: time,
     random: seededRandom(
       1,
       Array.from({ length: 100 }, () => 0),

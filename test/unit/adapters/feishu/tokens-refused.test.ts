@@ -118,7 +118,10 @@ describe('FeishuTokens, when no token comes', () => {
       const replies: TokenReply[] = [];
       const random = seededRandom(1);
       const apps = [{ id: 'cli_a', secret }];
-      new FeishuTokens({ apps, upstream: { send: () => exchange$ }, clock: new VirtualTime(), random, metrics })
+      new FeishuTokens({
+        ...{ apps, upstream: { send: () => exchange$ }, random, metrics },
+        ...{ clock: new VirtualTime(), timers: new VirtualTime() },
+      })
         .get(need)
         .subscribe({ next: (reply) => replies.push(reply), error: () => undefined });
       return replies;

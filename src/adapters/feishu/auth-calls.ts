@@ -1,0 +1,81 @@
+import { map, type Observable } from 'rxjs';
+
+import type { Exchange } from '../../model/outcome.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { CallPlan } from '../../ports/profile.ts';
+import type { Upstream, UpstreamRequest } from '../../ports/upstream.ts';
+
+import { classifyFeishu } from './classify.ts';
+import { parseObject } from './envelope.ts';
+import type { Fetched } from './token-slot.ts';
+
+/** How the token endpoints of the platform are asked. */
+export interface AuthCallsOptions {
+  readonly upstream: Upstream;
+  readonly clock: Clock;
+  /** In front of all paths. */
+  readonly pathPrefix: string;
+  readonly timeoutMs: number;
+}
+
+/** Asks the token endpoints, and reads what they say. Nothing of a request stands in a message. */
+export class AuthCalls {
+  readonly #options: AuthCallsOptions;
+
+  constructor(options: AuthCallsOptions) {
+    this.#options = options;
+  }
+
+  /** The exchange, with the request it was for. */
+  post(path: string, body: Readonly<Record<string, unknown>>): Observable<{ exchange: Exchange; plan: CallPlan }> {
+    const { upstream, pathPrefix, timeoutMs } = this.#options;
+    const request: UpstreamRequest = {
+      method: 'POST',
+      path: pathPrefix + path,
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+      body: Buffer.from(JSON.stringify(body)),
+    };
+    // Asking twice changes nothing, so an unknown outcome is no worry here; who must worry looks at the exchange.
+    const repeat = { kind: 'always' } as const;
+    const plan: CallPlan = { api: `POST ${path}`, breakerKey: 'auth', limits: [], repeat, token: undefined, request };
+    return upstream.send(request, timeoutMs).pipe(map((exchange) => ({ exchange, plan })));
+  }
+
+  /** What the platform tells the bearer of a token. */
+  get(path: string, token: string): Observable<Exchange> {
+    const { upstream, pathPrefix, timeoutMs } = this.#options;
+    const headers = { authorization: `Bearer ${token}` };
+    return upstream.send({ method: 'GET', path: pathPrefix + path, headers, body: undefined }, timeoutMs);
+  }
+
+  /** The token in the member of a flat answer. @param secrets that must not stand in its message */
+  token(
+    path: string,
+    body: Readonly<Record<string, unknown>>,
+    member: string,
+    about: { readonly app: string; readonly secrets: readonly string[] },
+  ): Observable<Fetched> {
+    return this.post(path, body).pipe(
+      map(({ exchange, plan }) => {
+        const verdict = classifyFeishu(exchange, plan, this.#options.clock.wall());
+        if (verdict.class === 'success' && exchange.kind === 'answered') {
+          const answer = parseObject(exchange.body);
+          const value = answer?.[member];
+          const expire = answer?.['expire'];
+          if (typeof value === 'string' && value !== '' && typeof expire === 'number') {
+            return { kind: 'token', value, lifeMs: expire * 1_000 };
+          }
+        }
+        const told = about.secrets.reduce((text, secret) => text.replaceAll(secret, '***'), verdict.message);
+        const message = `app ${about.app}, ${plan.api}: ${told}`;
+        const code = verdict.code === undefined ? {} : { code: verdict.code };
+        // Only the platform itself, by a code, can say that these credentials are wrong. A proxy's page or a bad
+        // certificate says nothing about them, and what waits for a token can wait for a person to mend that.
+        const final = verdict.code !== undefined && (verdict.class === 'auth' || verdict.class === 'permanent');
+        return final
+          ? { kind: 'refused', message, ...code }
+          : { kind: 'unavailable', askedMs: verdict.askedMs, message, ...code };
+      }),
+    );
+  }
+}

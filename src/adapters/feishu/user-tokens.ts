@@ -1,0 +1,208 @@
+import { map, type Observable, of, tap } from 'rxjs';
+
+import type { Exchange } from '../../model/outcome.ts';
+import { isTree } from '../../model/schema-words.ts';
+import { after } from '../../operators/interop/after.ts';
+import { andThen } from '../../operators/interop/and-then.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
+import type { Vault } from '../../ports/vault.ts';
+
+import type { AuthCalls } from './auth-calls.ts';
+import { parseObject, readEnvelope } from './envelope.ts';
+import type { Fetched } from './token-slot.ts';
+
+/** What user tokens need. */
+export interface UserTokensOptions {
+  readonly auth: AuthCalls;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Told once when a user's consent has ended, or cannot be used any more. */
+  readonly onRevoked: (app: string, openId: string, reason: Revocation) => void;
+  /** Counts one refresh. @param startedMs monotonic */
+  readonly count?: (app: string, fetched: Fetched, startedMs: number) => void;
+}
+
+/** Why a consent is of no use any more: the user or an administrator took it back; its refresh came to an unknown end. */
+export type Revocation = 'invalid_grant' | 'refresh_outcome_unknown' | 'expired' | 'revoked_by_platform';
+
+/** What an app shows to the token endpoint. */
+interface AppSecret {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** A pair of tokens as it is kept. */
+interface Pair {
+  readonly access: string;
+  readonly accessEndsAtMs: number;
+  readonly refresh: string;
+  readonly refreshEndsAtMs: number;
+  /** Since when somebody has been refreshing it, epoch milliseconds. */
+  readonly refreshingSinceMs?: number;
+  /** Set when a person must consent anew. */
+  readonly ended?: Revocation;
+}
+
+/** Where the tokens of a user are kept. */
+export const userKey = (app: string, openId: string): string => `user/${app}/${openId}`;
+
+const path = '/open-apis/authen/v2/oauth/token';
+const usableMs = 180_000;
+const keptMs = 400 * 86_400_000;
+// Longer than a question may take; who refreshes for longer has died, and nobody knows what became of it.
+const refreshLimitMs = 30_000;
+const askAgainMs = 200;
+const consentCodes = new Set([
+  20_003, 20_004, 20_007, 20_024, 20_026, 20_037, 20_038, 20_064, 20_065, 20_073, 20_074, 99_991_643, 99_991_669,
+]);
+const credentialCodes = new Set([20_002, 20_009, 20_025, 20_028, 20_035, 20_042, 20_046, 20_048, 20_069]);
+
+/**
+ * Tokens of users who consented. A refresh token serves once, so all processes refresh through the vault: one of them marks
+ * the pair, asks the platform, and puts the new pair into the vault before anybody uses it. When the answer is lost nobody
+ * knows whether the old one still serves: then it is not tried again, and the user must consent anew.
+ */
+export class UserTokens {
+  readonly #options: UserTokensOptions;
+
+  constructor(options: UserTokensOptions) {
+    this.#options = options;
+  }
+
+  /** The user's access token, other than the rejected one. @param app with its secret */
+  fetch(app: AppSecret, openId: string, rejected: string | undefined): Observable<Fetched> {
+    const { vault, clock, timers } = this.#options;
+    const key = userKey(app.id, openId);
+    return andThen(vault.read(key), (entry): Observable<Fetched> => {
+      const pair = entry === undefined ? undefined : pairIn(entry.text);
+      const nowMs = clock.wall();
+      if (entry === undefined || pair === undefined) {
+        return refused(`user ${openId} has not consented to app ${app.id}: open /oauth/${app.id}/start`);
+      }
+      if (pair.ended !== undefined) return refused(consentAnew(app.id, openId, pair.ended));
+      const lifeMs = pair.accessEndsAtMs - nowMs;
+      if (lifeMs > usableMs && pair.access !== rejected) return of({ kind: 'token', value: pair.access, lifeMs });
+      if (pair.refreshingSinceMs !== undefined) {
+        if (nowMs - pair.refreshingSinceMs > refreshLimitMs) {
+          return this.#end(app.id, openId, entry.version, 'refresh_outcome_unknown');
+        }
+        return andThen(after(timers, askAgainMs), () => this.fetch(app, openId, rejected));
+      }
+      if (pair.refresh === '' || pair.refreshEndsAtMs <= nowMs) {
+        return this.#end(app.id, openId, entry.version, 'expired');
+      }
+      const marked = { ...pair, refreshingSinceMs: nowMs };
+      return andThen(vault.write(key, JSON.stringify(marked), entry.version, keptMs), (ours) =>
+        ours ? this.#counted(app, openId, pair, entry.version + 1) : this.fetch(app, openId, rejected),
+      );
+    });
+  }
+
+  /** Keeps what a consent has given. @returns the `expires_in` of both, or what is wrong with the answer */
+  keep(app: string, openId: string, exchange: Exchange): Observable<boolean> {
+    const pair = this.#pairOf(exchange);
+    if (pair === undefined) return of(false);
+    return this.#put(userKey(app, openId), pair);
+  }
+
+  /** The platform says that the user's consent is over. */
+  revoke(app: string, openId: string): Observable<void> {
+    return andThen(this.#options.vault.read(userKey(app, openId)), (entry): Observable<void> => {
+      const pair = entry === undefined ? undefined : pairIn(entry.text);
+      if (entry === undefined || pair === undefined || pair.ended !== undefined) return of(undefined);
+      return this.#end(app, openId, entry.version, 'revoked_by_platform').pipe(map(() => undefined));
+    });
+  }
+
+  #counted(app: AppSecret, openId: string, pair: Pair, version: number): Observable<Fetched> {
+    const { count, clock } = this.#options;
+    const startedMs = clock.now();
+    return this.#refresh(app, openId, pair, version).pipe(tap((fetched) => count?.(app.id, fetched, startedMs)));
+  }
+
+  #refresh(app: AppSecret, openId: string, pair: Pair, version: number): Observable<Fetched> {
+    const { auth, vault } = this.#options;
+    const key = userKey(app.id, openId);
+    const body = {
+      grant_type: 'refresh_token',
+      client_id: app.id,
+      client_secret: app.secret,
+      refresh_token: pair.refresh,
+    };
+    const giveBack$ = (fetched: Fetched): Observable<Fetched> =>
+      andThen(vault.write(key, JSON.stringify(pair), version, keptMs), () => fetched);
+    return andThen(auth.post(path, body), ({ exchange }): Observable<Fetched> => {
+      const next = this.#pairOf(exchange);
+      if (next !== undefined) {
+        const lifeMs = next.accessEndsAtMs - this.#options.clock.wall();
+        return andThen(this.#put(key, next), () => ({ kind: 'token', value: next.access, lifeMs }));
+      }
+      const about = `app ${app.id}, refresh of user ${openId}`;
+      if (exchange.kind === 'failed' && !exchange.sent) {
+        return giveBack$({ kind: 'unavailable', askedMs: 0, message: `${about}: ${exchange.failure}` });
+      }
+      const said = exchange.kind === 'answered' ? readEnvelope(exchange.body) : undefined;
+      const code = said?.code;
+      if (said?.oauthError === 'invalid_grant' || (code !== undefined && consentCodes.has(code))) {
+        return this.#end(app.id, openId, version, 'invalid_grant');
+      }
+      if (code === undefined || code === 0) {
+        return this.#end(app.id, openId, version, 'refresh_outcome_unknown');
+      }
+      const message = `${about}: code ${code}`;
+      return giveBack$(
+        credentialCodes.has(code)
+          ? { kind: 'refused', message, code }
+          : { kind: 'unavailable', askedMs: 0, message, code },
+      );
+    });
+  }
+
+  /** Writes a new pair over whatever is there: it is the only one that serves. */
+  #put(key: string, pair: Pair): Observable<true> {
+    const { vault } = this.#options;
+    return andThen(vault.read(key), (entry) =>
+      andThen(vault.write(key, JSON.stringify(pair), entry?.version ?? 0, keptMs), (ours): Observable<true> | true =>
+        ours ? true : this.#put(key, pair),
+      ),
+    );
+  }
+
+  #end(app: string, openId: string, version: number, why: Revocation): Observable<Fetched> {
+    const { vault, onRevoked } = this.#options;
+    const ended: Pair = { access: '', accessEndsAtMs: 0, refresh: '', refreshEndsAtMs: 0, ended: why };
+    return andThen(vault.write(userKey(app, openId), JSON.stringify(ended), version, keptMs), (ours) => {
+      if (ours) onRevoked(app, openId, why);
+      return refused(consentAnew(app, openId, why));
+    });
+  }
+
+  #pairOf(exchange: Exchange): Pair | undefined {
+    if (exchange.kind !== 'answered' || exchange.status !== 200) return undefined;
+    const answer = parseObject(exchange.body);
+    const { code, access_token: access, expires_in: lifeS } = answer ?? {};
+    if (code !== 0 || typeof access !== 'string' || access === '' || typeof lifeS !== 'number') return undefined;
+    const { refresh_token: refresh, refresh_token_expires_in: refreshLifeS } = answer ?? {};
+    const nowMs = this.#options.clock.wall();
+    return {
+      access,
+      accessEndsAtMs: nowMs + lifeS * 1_000,
+      refresh: typeof refresh === 'string' ? refresh : '',
+      refreshEndsAtMs: nowMs + (typeof refreshLifeS === 'number' ? refreshLifeS : 0) * 1_000,
+    };
+  }
+}
+
+function pairIn(text: string): Pair | undefined {
+  const value: unknown = JSON.parse(text);
+  return isTree(value) ? (value as unknown as Pair) : undefined;
+}
+
+function consentAnew(app: string, openId: string, why: Revocation): string {
+  return `the consent of user ${openId} to app ${app} is over (${why}): open /oauth/${app}/start`;
+}
+
+function refused(message: string): Observable<Fetched> {
+  return of({ kind: 'refused', message });
+}
