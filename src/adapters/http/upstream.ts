@@ -1,7 +1,8 @@
-import { Observable, type Subscriber } from 'rxjs';
+import type { Observable, Observer, Unsubscribable } from 'rxjs';
 import type { Dispatcher } from 'undici';
 
 import type { Exchange, TransportFailure } from '../../model/outcome.ts';
+import { light } from '../../operators/interop/light.ts';
 import type { Upstream, UpstreamRequest } from '../../ports/upstream.ts';
 
 import { transportFailure } from './errors.ts';
@@ -29,15 +30,13 @@ export class HttpUpstream implements Upstream {
   }
 
   send(request: UpstreamRequest, timeoutMs: number): Observable<Exchange> {
-    return new Observable<Exchange>((subscriber) => {
-      const attempt = new Attempt(subscriber, timeoutMs, this.#maxBytes);
+    return light((observer) => {
+      const attempt = new Attempt(observer, timeoutMs, this.#maxBytes);
       this.#pool.dispatch(
         { method: request.method, path: request.path, headers: request.headers, body: request.body ?? null },
         attempt,
       );
-      return () => {
-        attempt.end('aborted', 'the attempt was abandoned');
-      };
+      return attempt;
     });
   }
 }
@@ -46,8 +45,8 @@ export class HttpUpstream implements Upstream {
  * One attempt, as undici's handler. It is told the truth about the socket here: `onRequestStart` comes in the same turn
  * in which the first byte is written, so `sent` is exact, and `abort` destroys the socket.
  */
-class Attempt implements Dispatcher.DispatchHandler {
-  readonly #subscriber: Subscriber<Exchange>;
+class Attempt implements Dispatcher.DispatchHandler, Unsubscribable {
+  readonly #observer: Observer<Exchange>;
   readonly #timeoutMs: number;
   readonly #timer: NodeJS.Timeout;
   readonly #maxBytes: number;
@@ -58,20 +57,19 @@ class Attempt implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(subscriber: Subscriber<Exchange>, timeoutMs: number, maxBytes: number) {
-    this.#subscriber = subscriber;
+  constructor(observer: Observer<Exchange>, timeoutMs: number, maxBytes: number) {
+    this.#observer = observer;
     this.#timeoutMs = timeoutMs;
     this.#maxBytes = maxBytes;
     // Node may fire up to a millisecond early; an attempt never gets less time than it was given.
     this.#timer = setTimeout(this.#onTimeout, Math.ceil(timeoutMs) + 1);
   }
 
-  /** Ends the attempt once; later calls, and whatever the socket still brings, change nothing. */
-  end(failure: TransportFailure, message: string): void {
+  /** Abandons the attempt: whatever the socket still brings, nobody is told. */
+  unsubscribe(): void {
     if (this.#done) return;
-    const sent = this.#controller !== undefined;
-    this.#settle({ kind: 'failed', failure, sent, message });
-    this.#controller?.abort(new Error(message));
+    this.#close();
+    this.#controller?.abort(new Error('the attempt was abandoned'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -115,19 +113,31 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   readonly #onTimeout = (): void => {
-    this.end('attempt-timeout', `no complete answer within ${this.#timeoutMs} ms`);
+    this.#end('attempt-timeout', `no complete answer within ${this.#timeoutMs} ms`);
   };
 
   #endTooLarge(what: string): void {
-    this.end('response-too-large', `the limit is ${this.#maxBytes} bytes, ${what}`);
+    this.#end('response-too-large', `the limit is ${this.#maxBytes} bytes, ${what}`);
+  }
+
+  /** Ends the attempt once; later calls, and whatever the socket still brings, change nothing. */
+  #end(failure: TransportFailure, message: string): void {
+    if (this.#done) return;
+    const sent = this.#controller !== undefined;
+    this.#settle({ kind: 'failed', failure, sent, message });
+    this.#controller?.abort(new Error(message));
   }
 
   #settle(exchange: Exchange): void {
     if (this.#done) return;
+    this.#close();
+    this.#observer.next(exchange);
+    this.#observer.complete();
+  }
+
+  #close(): void {
     this.#done = true;
     clearTimeout(this.#timer);
     this.#chunks = [];
-    this.#subscriber.next(exchange);
-    this.#subscriber.complete();
   }
 }

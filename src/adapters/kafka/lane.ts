@@ -10,7 +10,7 @@ import type { SendGate } from './send-gate.ts';
 export interface Outgoing {
   readonly message: Message;
   readonly bytes: number;
-  readonly acknowledge: (ack: Ack) => void;
+  readonly write: { acknowledge(ack: Ack): void };
   /** Asked before it is sent again, of a record that must not stand twice: its offset, or `undefined` when it stands nowhere. */
   readonly written?: () => Promise<number | undefined>;
 }
@@ -101,9 +101,9 @@ export class Lane {
     const offsets = await Promise.all(doubtful.map(async ({ written }) => written?.()));
     this.#queue = this.#queue.filter((_, index) => offsets[index] === undefined);
     this.#doubtful = 0;
-    for (const [index, { acknowledge }] of doubtful.entries()) {
+    for (const [index, { write }] of doubtful.entries()) {
       const offset = offsets[index];
-      if (offset !== undefined) acknowledge({ kind: 'written', partition: this.#partition, offset });
+      if (offset !== undefined) write.acknowledge({ kind: 'written', partition: this.#partition, offset });
     }
   }
 
@@ -126,7 +126,7 @@ export class Lane {
 
   #settle(batch: readonly Outgoing[], ackOf: (index: number) => Ack): void {
     this.#queue = this.#queue.slice(batch.length);
-    for (const [index, outgoing] of batch.entries()) outgoing.acknowledge(ackOf(index));
+    for (const [index, { write }] of batch.entries()) write.acknowledge(ackOf(index));
   }
 
   /** The outcome is unknown: duplicates are possible, a loss is not. Full jitter. */

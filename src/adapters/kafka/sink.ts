@@ -1,8 +1,9 @@
-import { Observable } from 'rxjs';
+import { Observable, type Observer, type Unsubscribable } from 'rxjs';
 
 import { eventName } from '../../model/event.ts';
 import { partitionFor } from '../../model/partitioner.ts';
 import type { OutRecord } from '../../model/record.ts';
+import { light } from '../../operators/interop/light.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Counter, Metrics } from '../../ports/metrics.ts';
@@ -60,18 +61,38 @@ const unreadyAfterMs = 2_000;
 // Measured with 12 partitions at full load: fewer leave the broker idle, more make batches of one.
 const sendsAtOnce = 2;
 
-interface Waiting {
-  readonly record: OutRecord;
-  readonly acknowledge: (ack: Ack) => void;
-}
-
 interface Destination {
   /** Full name. */
   readonly topic: string;
   readonly lanes: Map<number, Lane>;
   /** Records that came before the number of partitions was known. */
-  early: Waiting[];
+  early: Write[];
   spread: number;
+}
+
+/** A record on its way, and who waits for it. To unsubscribe drops the interest, not the write. */
+class Write implements Unsubscribable {
+  readonly record: OutRecord;
+  readonly #writes: OpenWrites;
+  readonly #open: ReturnType<OpenWrites['begin']>;
+  #observer: Observer<Ack> | undefined;
+
+  constructor(record: OutRecord, observer: Observer<Ack>, writes: OpenWrites) {
+    this.record = record;
+    this.#observer = observer;
+    this.#writes = writes;
+    this.#open = writes.begin();
+  }
+
+  acknowledge(ack: Ack): void {
+    this.#writes.end(this.#open);
+    this.#observer?.next(ack);
+    this.#observer?.complete();
+  }
+
+  unsubscribe(): void {
+    this.#observer = undefined;
+  }
 }
 
 class LaneSink implements KafkaSink {
@@ -100,13 +121,10 @@ class LaneSink implements KafkaSink {
   }
 
   append(record: OutRecord): Observable<Ack> {
-    return new Observable<Ack>((subscriber) => {
-      const write = this.#writes.begin();
-      this.#enqueue(record, (ack) => {
-        this.#writes.end(write);
-        subscriber.next(ack);
-        subscriber.complete();
-      });
+    return light((observer) => {
+      const write = new Write(record, observer, this.#writes);
+      this.#enqueue(write);
+      return write;
     });
   }
 
@@ -130,25 +148,26 @@ class LaneSink implements KafkaSink {
     await this.#producers.close();
   }
 
-  #enqueue(record: OutRecord, acknowledge: (ack: Ack) => void): void {
-    let destination = this.#destinations.get(record.topic);
+  #enqueue(write: Write): void {
+    const logical = write.record.topic;
+    let destination = this.#destinations.get(logical);
     if (destination === undefined) {
-      destination = { topic: this.#options.prefix + record.topic, lanes: new Map(), early: [], spread: 0 };
-      this.#destinations.set(record.topic, destination);
+      destination = { topic: this.#options.prefix + logical, lanes: new Map(), early: [], spread: 0 };
+      this.#destinations.set(logical, destination);
     }
     const partitions = this.#sizes.partitions(destination.topic);
     if (partitions !== undefined && destination.early.length === 0) {
-      this.#place(destination, partitions, { record, acknowledge });
+      this.#place(destination, partitions, write);
       return;
     }
-    destination.early.push({ record, acknowledge });
+    destination.early.push(write);
     if (destination.early.length === 1) void this.#discover(destination);
   }
 
-  #place(destination: Destination, partitions: number, { record, acknowledge }: Waiting): void {
+  #place(destination: Destination, partitions: number, write: Write): void {
     const { topic, lanes } = destination;
-    const { key, value, headers } = record;
-    const wanted = record.partition ?? (key === null ? destination.spread++ : partitionFor(key, partitions));
+    const { key, value, headers } = write.record;
+    const wanted = write.record.partition ?? (key === null ? destination.spread++ : partitionFor(key, partitions));
     // A topic that was given fewer partitions than its twin loses the order, never a record.
     const partition = wanted % partitions;
     let lane = lanes.get(partition);
@@ -157,7 +176,7 @@ class LaneSink implements KafkaSink {
       lanes.set(partition, lane);
     }
     const message = { partition, key, value, headers: outHeadersOf(headers) };
-    lane.push({ message, bytes: wireSizeOf(record), acknowledge, ...this.#onceOnly(record) });
+    lane.push({ message, bytes: wireSizeOf(write.record), write, ...this.#onceOnly(write.record) });
   }
 
   #onceOnly({ topic, key, headers }: OutRecord): Pick<Outgoing, 'written'> {
@@ -203,7 +222,7 @@ class LaneSink implements KafkaSink {
         const partitions = await this.#sizes.read(destination.topic);
         const early = destination.early;
         destination.early = [];
-        for (const waiting of early) this.#place(destination, partitions, waiting);
+        for (const write of early) this.#place(destination, partitions, write);
         return;
       } catch (error) {
         this.#tell(destination.topic, error, topicRetryMs);

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-import { Observable, type Subscriber } from 'rxjs';
+import { forkJoin, type Observable, of, type Unsubscribable } from 'rxjs';
 
+import { light } from '../../operators/interop/light.ts';
 import type { Claim, ClaimReply, ClaimRequest, ClaimStore, ClaimView, Finish } from '../../ports/claim-store.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Counter, Metrics } from '../../ports/metrics.ts';
 
 import { readClaim, readFlag, readView } from './claim-replies.ts';
+import { type Asking, ClaimStep } from './claim-step.ts';
 import type { RedisConnection } from './client.ts';
 import { loadScript, type Replication } from './scripts.ts';
 import { type ReplyReader, StepBatches } from './step-batches.ts';
@@ -44,8 +46,6 @@ export interface ReplicaOptions extends Replication {
 
 // Replicas that are behind need a while; in a lane, a call that asks too often costs more than it gains.
 const askAgainMs = 500;
-
-type Read<A> = (reply: ReplyReader) => A;
 
 /**
  * {@link ClaimStore} in Redis: one string per id, changed only by `scripts/claims.lua`, on the server's own clock.
@@ -98,44 +98,30 @@ export class RedisClaimStore implements ClaimStore {
       giveBack(reply);
       return { kind: 'pending', waitMs: askAgainMs };
     };
-    return new Observable((subscriber) => {
+    return light((observer) => {
       const args = ['c', this.#nonce(), origin, Math.ceil(leaseMs), lifeOf(ttlMs), sent ? 1 : 0, round];
-      return this.#step(id, args, 0, read, subscriber, giveBack, replicated?.batches);
+      return this.#ask(id, args, { bytes: 0, read, observer, unwanted: giveBack }, replicated?.batches);
     });
   }
 
   extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]> {
-    return new Observable((subscriber) => {
-      const flags: boolean[] = [];
-      let left = claims.length;
-      const settle = (): void => {
-        if (left > 0) return;
-        subscriber.next(flags);
-        subscriber.complete();
-      };
-      const cancels = claims.map(({ id, fence }, index) =>
-        this.#add(id, ['e', fence, Math.ceil(leaseMs)], 0, (reply) => {
-          flags[index] = readFlag(reply);
-          left--;
-          settle();
-        }),
-      );
-      settle();
-      return () => {
-        for (const cancel of cancels) cancel();
-      };
-    });
+    const flags$ = claims.map(({ id, fence }) =>
+      light<boolean>((observer) =>
+        this.#ask(id, ['e', fence, Math.ceil(leaseMs)], { bytes: 0, read: readFlag, observer }),
+      ),
+    );
+    return flags$.length === 0 ? of([]) : forkJoin(flags$);
   }
 
   finish({ claim, state, result, delayMs, ttlMs }: Finish): Observable<boolean> {
-    return new Observable((subscriber) => {
+    return light((observer) => {
       const args = ['f', this.#nonce(), claim.fence, stateLetters[state], result, Math.ceil(delayMs), lifeOf(ttlMs)];
-      return this.#step(claim.id, args, result.length, readFlag, subscriber);
+      return this.#ask(claim.id, args, { bytes: result.length, read: readFlag, observer });
     });
   }
 
   view(id: string): Observable<ClaimView> {
-    return new Observable((subscriber) => this.#step(id, ['v'], 0, readView, subscriber));
+    return light((observer) => this.#ask(id, ['v'], { bytes: 0, read: readView, observer }));
   }
 
   ready(): boolean {
@@ -148,38 +134,11 @@ export class RedisClaimStore implements ClaimStore {
     this.#replicated?.batches.close();
   }
 
-  #step<A>(
-    id: string,
-    args: readonly (string | number)[],
-    bytes: number,
-    read: Read<A>,
-    subscriber: Subscriber<A>,
-    unwanted?: (answer: A) => void,
-    batches?: StepBatches,
-  ): () => void {
-    const answered = (reply: ReplyReader): void => {
-      const answer = read(reply);
-      if (subscriber.closed) unwanted?.(answer);
-      subscriber.next(answer);
-      subscriber.complete();
-    };
-    return this.#add(id, args, bytes, answered, batches);
-  }
-
-  /** Returns what drops the step when it has not been sent yet. */
-  #add(
-    id: string,
-    args: readonly (string | number)[],
-    bytes: number,
-    answer: (reply: ReplyReader) => void,
-    batches = this.#batches,
-  ): () => void {
+  #ask<A>(id: string, args: readonly (string | number)[], asking: Asking<A>, batches = this.#batches): Unsubscribable {
     const tag = String(crc32(id) % tags);
-    const step = { key: `${this.#keyPrefix}claim:{${tag}}:${id}`, tag, args, bytes, answer, dropped: false };
+    const step = new ClaimStep(`${this.#keyPrefix}claim:{${tag}}:${id}`, tag, args, asking);
     batches.add(step);
-    return () => {
-      step.dropped = true;
-    };
+    return step;
   }
 
   #nonce(): string {

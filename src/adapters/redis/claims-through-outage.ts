@@ -1,11 +1,13 @@
-import { map, mergeMap, Observable, of } from 'rxjs';
+import { map, mergeMap, type Observable, of } from 'rxjs';
 
+import { light } from '../../operators/interop/light.ts';
 import type { Claim, ClaimReply, ClaimRequest, ClaimStore, ClaimView, Finish } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Counter, Metrics } from '../../ports/metrics.ts';
 
 import { LocalClaims } from './local-claims.ts';
+import { type AnsweredHere, Waiting } from './waiting.ts';
 
 /** What the claims of an outage need. */
 export interface OutageParts {
@@ -39,8 +41,8 @@ export class ClaimsThroughOutage implements ClaimStore {
   readonly #local = new LocalClaims();
   /** Claims that the store granted and that may go on without it, by id. */
   readonly #held = new Map<string, Held>();
-  /** Of those who wait for the store's answer: the way they go while it is away. */
-  readonly #waiting = new Set<() => void>();
+  /** Those who wait for the store's answer and may have one from here while it is away. */
+  readonly #waiting = new Set<AnsweredHere>();
   readonly #granted: Counter;
   #cancelLook: (() => void) | undefined;
   #awaySinceMs: number | undefined;
@@ -129,31 +131,16 @@ export class ClaimsThroughOutage implements ClaimStore {
     answered?: (answer: A) => void,
     atOnce = false,
   ): Observable<A> {
-    return new Observable<A>((subscriber) => {
-      const answerHere = (): boolean => {
-        const answer = here();
-        if (answer === undefined) return false;
-        subscriber.next(answer);
-        subscriber.complete();
-        return true;
-      };
-      if ((atOnce || !this.#store.ready()) && answerHere()) {
+    return light<A>((observer) => {
+      const waiting = new Waiting(this.#waiting, here, observer, answered);
+      if ((atOnce || !this.#store.ready()) && waiting.answerHere()) {
         this.#look();
-        return undefined;
+        return waiting;
       }
-      const waiting = (): void => void answerHere();
       // Before the question: its answer may come at once and then ends the wait.
-      subscriber.add(() => this.#waiting.delete(waiting));
       this.#waiting.add(waiting);
       this.#look();
-      return asked$.subscribe({
-        next: (answer) => {
-          answered?.(answer);
-          subscriber.next(answer);
-        },
-        error: (error: unknown) => subscriber.error(error),
-        complete: () => subscriber.complete(),
-      });
+      return waiting.ask(asked$);
     });
   }
 
@@ -192,7 +179,7 @@ export class ClaimsThroughOutage implements ClaimStore {
       this.#awaySinceMs = this.#parts.clock.now();
       this.#parts.log.warn({}, 'claims go on without Redis where the platform knows a key; other calls wait');
     }
-    for (const waiting of [...this.#waiting]) waiting();
+    for (const waiting of [...this.#waiting]) waiting.answerHere();
   }
 
   #back(): void {

@@ -4,9 +4,10 @@ import {
   type Observer,
   type OperatorFunction,
   type Subscriber,
-  type Subscription,
+  type Unsubscribable,
 } from 'rxjs';
 
+import { follow } from '../interop/light.ts';
 import { subscribeWithin } from '../interop/subscribe-within.ts';
 
 /** What a stage makes of an item: a value at once, nothing at all, or a stream whose `undefined` values count as nothing. */
@@ -49,8 +50,7 @@ export function eachOf<T, R>(project: (item: T) => Outcome<R>): OperatorFunction
 /** The inners of one subscription. */
 class Merging<R> {
   readonly subscriber: Subscriber<R>;
-  readonly #running = new Set<Inner<R>>();
-  #active = 0;
+  #running: Inner<R>[] = [];
   #sourceIsDone = false;
 
   constructor(subscriber: Subscriber<R>) {
@@ -58,22 +58,23 @@ class Merging<R> {
   }
 
   start(inner$: Observable<R | undefined>): void {
-    this.#active++;
-    const inner = new Inner(this);
-    const subscription = inner$.subscribe(inner);
-    if (subscription.closed) return;
-    // Stopped by what the inner emitted while it was being subscribed to.
-    if (this.subscriber.closed) {
-      subscription.unsubscribe();
-      return;
-    }
-    inner.subscription = subscription;
-    this.#running.add(inner);
+    const inner = new Inner(this, this.#running.length);
+    this.#running.push(inner);
+    const handle = follow(inner$, inner);
+    // Ended or stopped by what the inner emitted while it was being subscribed to.
+    if (inner.place < 0) handle.unsubscribe();
+    else inner.handle = handle;
   }
 
   ended(inner: Inner<R>): void {
-    this.#active--;
-    this.#running.delete(inner);
+    const { place } = inner;
+    if (place < 0) return;
+    inner.place = -1;
+    const last = this.#running.pop();
+    if (last !== undefined && last !== inner) {
+      this.#running[place] = last;
+      last.place = place;
+    }
     this.#completeWhenIdle();
   }
 
@@ -83,29 +84,34 @@ class Merging<R> {
   }
 
   stop(): void {
-    for (const { subscription } of this.#running) subscription?.unsubscribe();
-    this.#running.clear();
+    const stopped = this.#running;
+    this.#running = [];
+    for (const inner of stopped) inner.place = -1;
+    for (const { handle } of stopped) handle?.unsubscribe();
   }
 
   #completeWhenIdle(): void {
-    if (this.#sourceIsDone && this.#active === 0) this.subscriber.complete();
+    if (this.#sourceIsDone && this.#running.length === 0) this.subscriber.complete();
   }
 }
 
 class Inner<R> implements Observer<R | undefined> {
   readonly #merging: Merging<R>;
-  subscription: Subscription | undefined;
+  handle: Unsubscribable | undefined;
+  /** Index among those that run; negative once it has ended or was stopped. */
+  place: number;
 
-  constructor(merging: Merging<R>) {
+  constructor(merging: Merging<R>, place: number) {
     this.#merging = merging;
+    this.place = place;
   }
 
   next(value: R | undefined): void {
-    if (value !== undefined) this.#merging.subscriber.next(value);
+    if (value !== undefined && this.place >= 0) this.#merging.subscriber.next(value);
   }
 
   error(error: unknown): void {
-    this.#merging.subscriber.error(error);
+    if (this.place >= 0) this.#merging.subscriber.error(error);
   }
 
   complete(): void {

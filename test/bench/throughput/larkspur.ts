@@ -9,6 +9,7 @@ import { createLogger } from '../../../src/adapters/pino/logger.ts';
 import { createMetrics } from '../../../src/adapters/prometheus/metrics.ts';
 import { systemClock, systemRandom, systemTimers } from '../../../src/adapters/system/clock.ts';
 import { loadConfig } from '../../../src/config/load.ts';
+import { andThen } from '../../../src/operators/interop/and-then.ts';
 import type { RecordSink } from '../../../src/ports/record-sink.ts';
 import { startWorker } from '../../../src/runtime/start-worker.ts';
 import { openStores } from '../../../src/runtime/stores.ts';
@@ -32,7 +33,11 @@ const log = createLogger({ level: 'warn' });
 const parts = { clock: systemClock, timers: systemTimers, random: systemRandom, log, metrics: createMetrics() };
 const stores = openStores(config, parts);
 const sink: RecordSink = {
-  append: (record) => stores.sink.append(record).pipe(tap(() => meter.done(1))),
+  append: (record) =>
+    andThen(stores.sink.append(record), (ack) => {
+      meter.done(1);
+      return ack;
+    }),
   flush: () => stores.sink.flush(),
 };
 const running = startWorker(

@@ -41,7 +41,7 @@ function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: s
   });
   const push = (...values: string[]) => {
     for (const value of values) {
-      lane.push({ message: { value }, bytes: value.length, acknowledge: (ack) => acks.set(value, ack) });
+      lane.push({ message: { value }, bytes: value.length, write: { acknowledge: (ack) => acks.set(value, ack) } });
     }
   };
   return { time, sends, log, acks, waits, lane, push, most: () => mostOutstanding };
@@ -121,7 +121,7 @@ describe('Lane', () => {
       lane.push({
         message: { value },
         bytes: 1,
-        acknowledge: (ack) => acks.set(value, ack),
+        write: { acknowledge: (ack) => acks.set(value, ack) },
         written: () => {
           asked.push(value);
           return Promise.resolve(offset);
