@@ -8,15 +8,19 @@ export const mostJsonLevels = 500;
 export function nestsTooDeep(value: unknown, levels = mostJsonLevels): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
-  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  return items.some((item) => nestsTooDeep(item, levels - 1));
+  if (Array.isArray(value)) return value.some((item) => nestsTooDeep(item, levels - 1));
+  const map = value as Readonly<Record<string, unknown>>;
+  // No list of the values is made: every call and its answer come through here.
+  for (const name in map) if (nestsTooDeep(map[name], levels - 1)) return true;
+  return false;
 }
 
 /** What a text holds: a JSON value that can be written as JSON again, else the text itself. */
 export function jsonOrText(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return nestsTooDeep(value) ? text : value;
+    // Each level takes two characters, so most answers need not be walked through.
+    return text.length > 2 * mostJsonLevels && nestsTooDeep(value) ? text : value;
   } catch {
     return text;
   }

@@ -11,7 +11,7 @@ import type { CallPlan } from '../ports/profile.ts';
 import type { AssignedPartition } from '../ports/record-source.ts';
 
 import type { Destination } from './destination.ts';
-import { breakerRoom, slotsRoom } from './rooms.ts';
+import { type Rooms, roomsOf } from './rooms.ts';
 import { type Share, sharesOf } from './shares.ts';
 import type { LongWait, Waited, WaitReason } from './waits.ts';
 
@@ -96,7 +96,7 @@ export class Job {
   /** Calls of one key and partition keep their order; `undefined`: in order with nobody. */
   readonly orderingKey: string | undefined;
   /** Where its lane waits for a slot, and for its breaker. */
-  readonly rooms: { readonly slots: string; readonly breaker: string };
+  readonly rooms: Rooms;
 
   claim: HeldClaim | undefined;
   /** What its fallback is remembered by, once somebody asked. */
@@ -117,6 +117,8 @@ export class Job {
   leaving: { readonly untilMs: number; readonly why: WaitReason } | undefined;
   /** Between its turn and its return to the lane or its end: then its permits and its claim are in use. */
   underWay = false;
+  /** What it holds of its upstream's door; kept by the turns. */
+  readonly door = { here: false, placed: false, promised: false };
   /** When the first attempt left whose outcome is unknown. */
   ambiguousSinceMs: number | undefined;
   /** Version of the token with which that attempt was made; unknown when an earlier owner made it. */
@@ -142,10 +144,7 @@ export class Job {
     this.breaker = request.destination.breakers?.get(request.plan.breakerKey);
     this.shares = sharesOf(request.destination, request.plan);
     this.orderingKey = request.call.orderingKey ?? received.record.key?.toString('latin1');
-    this.rooms = {
-      slots: slotsRoom(request.destination.name),
-      breaker: breakerRoom(request.destination.name, request.plan.breakerKey),
-    };
+    this.rooms = roomsOf(request.destination, request.plan.breakerKey);
   }
 
   /** What the call waits for at present. */

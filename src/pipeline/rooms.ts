@@ -6,3 +6,23 @@ export const breakerRoom = (destination: string, key: string): string => `breake
 
 /** Room in which lanes wait for quota. */
 export const limitRoom = (destination: string, key: string): string => `limit:${destination}:${key}`;
+
+/** The rooms of an upstream's calls. */
+export interface Rooms {
+  readonly slots: string;
+  readonly breaker: string;
+}
+
+const known = new WeakMap<object, Map<string, Rooms>>();
+
+/** The rooms of calls with that breaker, the same strings each time: lanes look rooms up by them several times per call. */
+export function roomsOf(destination: { readonly name: string }, breakerKey: string): Rooms {
+  let byKey = known.get(destination);
+  if (byKey === undefined) known.set(destination, (byKey = new Map<string, Rooms>()));
+  let rooms = byKey.get(breakerKey);
+  if (rooms === undefined) {
+    const { name } = destination;
+    byKey.set(breakerKey, (rooms = { slots: slotsRoom(name), breaker: breakerRoom(name, breakerKey) }));
+  }
+  return rooms;
+}

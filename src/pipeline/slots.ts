@@ -29,17 +29,15 @@ export class Slots {
     return this.#waiting.size;
   }
 
-  /** A place at once, as a function that gives it back; `undefined` when others wait or all are taken. */
+  /** A place at once, as a function that gives it back (once); `undefined` when others wait or all are taken. */
   tryAcquire(): (() => void) | undefined {
-    if (this.#inUse >= this.limit || this.#waiting.size > 0) return undefined;
-    const parent = this.#parent;
-    if (parent === undefined) return this.#take();
-    const releaseParent = parent.tryAcquire();
-    if (releaseParent === undefined) return undefined;
-    const releaseOwn = this.#take();
+    if (!this.#freeHereAndAbove) return undefined;
+    this.#enter();
+    let held = true;
     return () => {
-      releaseParent();
-      releaseOwn();
+      if (!held) return;
+      held = false;
+      this.#leave();
     };
   }
 
@@ -71,10 +69,10 @@ export class Slots {
   #acquireOwn(): Observable<() => void> {
     return new Observable((subscriber) => {
       const enter = (): void => {
-        subscriber.next(this.#take());
+        subscriber.next(this.#takeOwn());
         subscriber.complete();
       };
-      if (this.#inUse < this.limit && this.#waiting.size === 0) {
+      if (this.#free) {
         enter();
         return undefined;
       }
@@ -83,18 +81,36 @@ export class Slots {
     });
   }
 
-  #take(): () => void {
+  get #free(): boolean {
+    return this.#inUse < this.limit && this.#waiting.size === 0;
+  }
+
+  get #freeHereAndAbove(): boolean {
+    return this.#free && (this.#parent === undefined || this.#parent.#freeHereAndAbove);
+  }
+
+  #enter(): void {
+    this.#inUse++;
+    if (this.#parent !== undefined) this.#parent.#enter();
+  }
+
+  #leave(): void {
+    if (this.#parent !== undefined) this.#parent.#leave();
+    this.#leaveOwn();
+  }
+
+  #takeOwn(): () => void {
     this.#inUse++;
     let held = true;
     return () => {
       if (!held) return;
       held = false;
-      this.#inUse--;
-      this.#admitNext();
+      this.#leaveOwn();
     };
   }
 
-  #admitNext(): void {
+  #leaveOwn(): void {
+    this.#inUse--;
     if (this.#inUse >= this.limit) return;
     for (const enter of this.#waiting) {
       this.#waiting.delete(enter);

@@ -8,10 +8,6 @@ import type { Decoded, Job, Scheduled } from './job.ts';
 export class Turns {
   readonly #lanes: FairLanes<Decoded>;
   readonly #returned: (job: Job) => void;
-  readonly #atDoor = new Set<Job>();
-  // Of those at the door. Who comes only to end, because it is too late, is let through beyond the places.
-  readonly #placed = new Set<Job>();
-  readonly #promised = new Set<Job>();
   readonly #taken = new Map<string, number>();
   readonly #idle$ = new Subject<void>();
 
@@ -24,23 +20,29 @@ export class Turns {
   /** The lane let the call through. */
   begin(job: Job): void {
     job.underWay = true;
-    if (job.destination.working.tryAcquire()) this.#placed.add(job);
+    // Who comes only to end, because it is too late, is let through beyond the places.
+    job.door.placed = job.destination.working.tryAcquire();
     job.destination.limiter.promise(job.plan.limits);
-    this.#atDoor.add(job);
-    this.#promised.add(job);
+    job.door.here = true;
+    job.door.promised = true;
     for (const { room } of job.shares) this.#taken.set(room, (this.#taken.get(room) ?? 0) + 1);
   }
 
   /** The promised quota was taken: it must not count twice. */
   granted(job: Job): void {
-    if (this.#promised.delete(job)) job.destination.limiter.unpromise(job.plan.limits);
+    if (!job.door.promised) return;
+    job.door.promised = false;
+    job.destination.limiter.unpromise(job.plan.limits);
   }
 
   /** The attempt is over, or none will be made on this turn: the next call of that upstream may come to the door. */
   leaveDoor(job: Job): void {
-    if (!this.#atDoor.delete(job)) return;
+    const { door } = job;
+    if (!door.here) return;
+    door.here = false;
     this.granted(job);
-    if (this.#placed.delete(job)) job.destination.working.release();
+    if (door.placed) job.destination.working.release();
+    door.placed = false;
     this.#lanes.wake(job.rooms.slots);
     for (const { room } of job.shares) {
       const left = (this.#taken.get(room) ?? 1) - 1;
