@@ -1,13 +1,17 @@
 // npm run bench -- SCENARIO [--json]: throughput (real Kafka and Redis, against a control), operators (cost per stage),
-// ingress (events of Feishu, against a bare
-// webhook), surge (a load that a blocking gateway cannot carry; embedded), kill (kill -9 in the middle, against a control), claims
-// (pairs of claim and finish on one Redis), quota (three workers, one quota in a real Redis).
+// ingress (events of Feishu, against a bare webhook), surge (a load that a blocking gateway cannot carry; embedded), kill
+// (kill -9 in the middle, against a control), claims (pairs of claim and finish on one Redis), quota (three workers, one
+// quota in a real Redis), isolation (one of four upstreams hangs), avalanche (one becomes slow; against a gateway without
+// walls), backoff (ways to come again).
 import { parseArgs } from 'node:util';
 
 import { type Report, printReport } from '../../src/runtime/report.ts';
 
+import { avalancheReport } from './avalanche/avalanche.ts';
+import { backoffReport } from './backoff/backoff.ts';
 import { claimsReport } from './claims.ts';
 import { ingressReport } from './ingress/ingress.ts';
+import { isolationReport } from './isolation/isolation.ts';
 import { killReport } from './kill/kill.ts';
 import { operatorsReport } from './operators.ts';
 import { quotaReport } from './quota/quota.ts';
@@ -32,6 +36,9 @@ const scenarios: Readonly<Record<string, (options: BenchOptions) => Promise<Repo
   kill: killReport,
   claims: claimsReport,
   quota: quotaReport,
+  isolation: isolationReport,
+  avalanche: avalancheReport,
+  backoff: backoffReport,
 };
 
 const { values, positionals } = parseArgs({

@@ -1,0 +1,146 @@
+import { atLeast, atMost, type Report, reportOf } from '../../../src/runtime/report.ts';
+import type { BenchOptions } from '../main.ts';
+
+import { type Ended, offeredIn, quantile, Traffic, usualP99Ms } from './traffic.ts';
+import { Upstreams } from './upstreams.ts';
+import { benchWorker } from './worker.ts';
+
+const names = ['weather', 'news', 'stock', 'ip'];
+const others = names.filter((name) => name !== 'news');
+const perSecond = 200;
+const usualSeconds = 20;
+const delayMs = 50;
+const attemptMs = 1_000;
+// 200 a second of 50 ms are 10 at once; twice that leaves room for a bad moment.
+const concurrency = 20;
+const recoverySeconds = 30;
+
+type Span = readonly [number, number];
+
+/**
+ * Four upstreams at 200 calls a second each on one worker. `news` hangs, then answers 503, then is well again: what of that
+ * the three others feel, beside the seconds without a fault in the same run; what callers of `news` get meanwhile; and how
+ * it comes back. `--calls` is the number of calls an upstream gets in each phase.
+ */
+export async function isolationReport({ calls, tell }: BenchOptions): Promise<Report> {
+  const seconds = calls > 0 ? Math.max(3, calls / perSecond) : usualSeconds;
+  const upstreams = await Upstreams.start(delayMs);
+  const declared = names.map((name) => [name, { baseUrl: `${upstreams.url}/${name}`, ...settings }] as const);
+  const worker = benchWorker(Object.fromEntries(declared));
+  try {
+    const traffic = new Traffic(worker, names, perSecond);
+    const phase = async (what: string, news: 'well' | 'hangs' | 'down', forSeconds = seconds): Promise<Span> => {
+      upstreams.set('news', { kind: news });
+      tell(`${what}, ${Math.round(forSeconds)} s`);
+      return traffic.during(forSeconds);
+    };
+    // A cold start leaves a backlog, and measured is what comes after it.
+    for (let tries = 0; tries < 10; tries++) {
+      const span = await phase('warming up', 'well', 2);
+      await traffic.settle(10_000);
+      if (carried(offeredIn(traffic.ended, span)) >= 0.99) break;
+    }
+    const before = await phase('all well', 'well');
+    const hang = await phase('news hangs', 'hangs');
+    const down = await phase('news answers 503', 'down');
+    const recovery = await phase('news is well again', 'well', calls > 0 ? Math.max(seconds, 12) : recoverySeconds);
+    const lost = await traffic.settle(60_000);
+    const seen = await upstreams.seen();
+    return report(traffic, { before, hang, down, recovery }, lost, seen.most);
+  } finally {
+    await worker.close();
+    upstreams.stop();
+  }
+}
+
+const settings = {
+  concurrency,
+  bucketConcurrency: concurrency,
+  connections: concurrency,
+  timeouts: { attemptMs },
+  breaker: { consecutiveFailures: 5, coolDownMs: 1_000, maxOpenMs: 5_000 },
+  fallback: { cacheTtlMs: 300_000, default: { items: [] }, afterAttempts: 0 },
+};
+
+interface Spans {
+  readonly before: Span;
+  readonly hang: Span;
+  readonly down: Span;
+  readonly recovery: Span;
+}
+
+function report(traffic: Traffic, spans: Spans, lost: number, most: Readonly<Record<string, number>>): Report {
+  const { ended } = traffic;
+  const of = (name: string, span: Span): Ended[] => offeredIn(ended, span).filter(({ upstream }) => upstream === name);
+  // The last third of the recovery is as good as before: machines change within a minute.
+  const calm: Span = [spans.recovery[1] - (spans.recovery[1] - spans.recovery[0]) / 3, spans.recovery[1]];
+  const felt = others.flatMap((name) => {
+    const well = [...of(name, spans.before), ...of(name, calm)];
+    return (['hang', 'down'] as const).map((fault) => {
+      const sick = of(name, spans[fault]);
+      const perSecondOf = (calls: readonly Ended[], ms: number): number =>
+        (calls.filter(({ source }) => source === 'live').length * 1_000) / ms;
+      const length = ([from, to]: Span): number => to - from;
+      return {
+        name,
+        fault,
+        wellP99Ms: usualP99Ms(well),
+        p99Ms: usualP99Ms(sick),
+        throughput: perSecondOf(sick, length(spans[fault])) / perSecondOf(well, length(spans.before) + length(calm)),
+      };
+    });
+  });
+  const outage = [...of('news', spans.hang), ...of('news', spans.down)];
+  const answered = outage.filter(({ source }) => source === 'cache' || source === 'default');
+  const first = outage.filter(({ open }) => !open).map(({ ms }) => ms);
+  const whileOpen = outage.filter(({ open }) => open).map(({ ms }) => ms);
+  const bars = [
+    // Else the machine cannot carry the load at all, and the other bars say nothing.
+    atLeast('carried', round(carried(names.flatMap((name) => of(name, spans.before)))), 0.95),
+    atMost('othersP99Ratio', round(Math.max(...felt.map(({ p99Ms, wellP99Ms }) => p99Ms / wellP99Ms))), 1.05),
+    atLeast('othersThroughputRatio', round(Math.min(...felt.map(({ throughput }) => throughput))), 0.95),
+    atLeast('newsAnswered', round(answered.length / outage.length), 0.999),
+    // As long as an attempt may take, and what a timer and a write take beside.
+    atMost('newsFirstP95', round(quantile(first, 0.95) / attemptMs), 1.1),
+    atMost('newsOpenP99Ms', round(quantile(whileOpen, 0.99)), 50),
+    ...names.map((name) => atMost(`inFlight.${name}`, most[name] ?? NaN, concurrency)),
+    atMost('recoverySeconds', recoveredAfter(of('news', spans.recovery), spans.recovery[0]), recoverySeconds),
+    atMost('lost', lost, 0),
+  ];
+  return reportOf('isolation', bars, {
+    perSecond,
+    delayMs,
+    offered: traffic.offered,
+    felt: felt.map((one) => ({
+      ...one,
+      wellP99Ms: round(one.wellP99Ms),
+      p99Ms: round(one.p99Ms),
+      throughput: round(one.throughput),
+    })),
+    news: { whileOpen: whileOpen.length, otherwise: first.length, openP50Ms: round(quantile(whileOpen, 0.5)) },
+  });
+}
+
+/** Share of calls that ended well within a second. */
+function carried(calls: readonly Ended[]): number {
+  return calls.filter(({ source, ms }) => source === 'live' && ms <= 1_000).length / calls.length;
+}
+
+/** Seconds until 95 % of a second's calls are answered by the upstream itself again, and stay so; NaN where they never are. */
+function recoveredAfter(calls: readonly Ended[], fromMs: number): number {
+  const seconds = new Map<number, { all: number; live: number }>();
+  for (const { offeredMs, source } of calls) {
+    const second = Math.floor((offeredMs - fromMs) / 1_000);
+    const count = seconds.get(second) ?? { all: 0, live: 0 };
+    count.all++;
+    if (source === 'live') count.live++;
+    seconds.set(second, count);
+  }
+  const notYet = [...seconds].filter(([, { all, live }]) => live < all * 0.95).map(([second]) => second);
+  if (notYet.includes(Math.max(...seconds.keys()) - 1)) return NaN;
+  return notYet.length === 0 ? 0 : Math.max(...notYet) + 1;
+}
+
+function round(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}
