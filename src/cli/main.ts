@@ -55,6 +55,11 @@ const commands: readonly {
     load: async () => (await import('./tail.ts')).tailCommand,
   },
   {
+    name: 'explain',
+    summary: 'where a record is, what it waits for and until when, how it ended',
+    load: async () => (await import('./explain.ts')).explainCommand,
+  },
+  {
     name: 'dead-letters',
     summary: 'list, show and send again what ended without an answer',
     load: async () => (await import('./dead-letters.ts')).deadLettersCommand,

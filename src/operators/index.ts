@@ -29,7 +29,8 @@ export { type HoldWhy, RetryPlan, type RetryState, type Step } from './retry/ret
 export { retryWithBackoff, type RetryWithBackoffOptions } from './retry/retry-with-backoff.ts';
 export { Ring } from './ring/ring.ts';
 export { ringBuffer } from './ring/ring-buffer.ts';
-export { RingSet, type RingSetOptions, type RingStats } from './ring/ring-set.ts';
+export { RingSet, type RingSetOptions } from './ring/ring-set.ts';
+export type { RingStats } from './ring/ring-stats.ts';
 export { watermarkDefaults, type WatermarkOptions } from './ring/watermarks.ts';
 export { attemptTimeoutMs, deadlineOf, defaultTtlMs } from './timeout/deadline.ts';
 export { refreshAtMs, refreshPauseMs, type TokenLife, usable } from './token/token-age.ts';

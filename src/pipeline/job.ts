@@ -129,6 +129,8 @@ export class Job {
   endedHere: Ending | undefined;
   lastVerdict: Pick<Verdict, 'status' | 'errorType'> | undefined;
   firstAttemptMs: number | undefined;
+  /** When the last attempt began. */
+  lastAttemptMs = 0;
   inFlightMs = 0;
   limitedMs = 0;
   #waiting: { readonly what: WaitReason; readonly sinceMs: number } | undefined;
@@ -189,6 +191,7 @@ export class Job {
   /** An attempt starts: ends the wait before it and says what it was. */
   starts(nowMs: number): Waited | undefined {
     this.firstAttemptMs ??= nowMs;
+    this.lastAttemptMs = nowMs;
     return this.#endWait(nowMs);
   }
 

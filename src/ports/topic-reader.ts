@@ -26,6 +26,8 @@ export interface Bounds {
 export interface TopicReader {
   /** @param stretches only these; default: everything */
   scan(topic: string, stretches?: readonly Stretch[]): Observable<InRecord>;
+  /** Names the cluster in origins. Emits once. */
+  cluster(): Observable<string>;
   /** Emits once. */
   bounds(topic: string): Observable<readonly Bounds[]>;
   /** What a group has committed, by partition; partitions without a commit are left out. Emits once. */

@@ -5,6 +5,7 @@ import { catchError, map, throwError, toArray } from 'rxjs';
 import { adminRoutes } from '../adapters/http/admin-routes.ts';
 import { breakerRoutes } from '../adapters/http/breaker-routes.ts';
 import { deadLetterRoutes } from '../adapters/http/dead-letter-routes.ts';
+import { explainRoutes } from '../adapters/http/explain-routes.ts';
 import { type RunningServer, startServer } from '../adapters/http/server.ts';
 import type { Address, Config } from '../config/config.ts';
 import { callsRoutes } from '../ingress/calls-api.ts';
@@ -15,6 +16,7 @@ import type { HttpRoute } from '../ports/http-route.ts';
 import { breakerDesk } from './breaker-desk.ts';
 import { LocalDesk } from './dead-letters/desk.ts';
 import { type EventDoors, eventDoors } from './event-doors.ts';
+import { explain } from './explain.ts';
 import { LiveRoutes } from './live-routes.ts';
 import { outlookOf } from './outlook.ts';
 import { appOf, refusals } from './profiles.ts';
@@ -91,6 +93,7 @@ export async function serve(
   try {
     const adminUrl = await listen('admin', config.listen.admin, [
       ...deadLetterRoutes(desk),
+      ...explainRoutes({ explain: (ref) => explain(ref, stores, worker?.house) }),
       ...adminRoutes({
         metrics: parts.metrics,
         readiness: () => stores.readiness(),

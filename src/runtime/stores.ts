@@ -46,6 +46,8 @@ export interface WorldParts {
 /** Where records and claims live: Kafka and Redis by address, or one folder. */
 export interface Stores {
   readonly mode: 'embedded' | 'kafka';
+  /** The workers' group. */
+  readonly group: string;
   readonly sink: RecordSink;
   readonly claims: ClaimStore;
   /** Counts starts: for all workers on Redis, else for this process. */
@@ -92,6 +94,7 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
   const store = openEmbedded({ data: config.data, clock, timers, logger: log, topics: topicDeclarations });
   const stores: Stores = {
     mode: 'embedded',
+    group: 'larkspur-worker',
     sink: store.sink,
     claims: store.claims,
     quota: new MemoryQuotaLog(clock),
@@ -101,7 +104,7 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     tokenClaims: store.tokenClaims,
     entries: store.entries,
     finder: store.finder,
-    source: () => store.source('larkspur-worker', inputTopics),
+    source: () => store.source(stores.group, inputTopics),
     eventSource: () => store.source('larkspur-worker-routes', eventTopics),
     readiness: () => [
       store.ready()
@@ -151,6 +154,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
   };
   const stores: Stores = {
     mode: 'kafka',
+    group: kafka.group,
     sink,
     claims,
     quota,

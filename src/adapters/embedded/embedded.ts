@@ -104,7 +104,7 @@ class OpenHouse implements Embedded {
     this.finder = new EmbeddedFinder(this.#topics);
     this.claims = new EmbeddedClaims(this.#store, clock, timers);
     this.eventClaims = new EmbeddedClaims(this.#store, clock, timers, 'event-claims');
-    this.reader = new EmbeddedReader(this.#topics, this.#offsets, nextTurn);
+    this.reader = new EmbeddedReader(this.#topics, this.#offsets, this.clusterId, nextTurn);
     this.requestClaims = new EmbeddedClaims(this.#store, clock, timers, 'request-claims');
     this.tokenClaims = new EmbeddedClaims(this.#store, clock, timers, 'token-claims');
     this.entries = new EmbeddedEntryStore(this.#store, clock);

@@ -15,11 +15,13 @@ const sliceRecords = 2_000;
 export class EmbeddedReader implements TopicReader {
   readonly #topics: Topics;
   readonly #offsets: Offsets;
+  readonly #clusterId: string;
   readonly #nextTurn: NextTurn;
 
-  constructor(topics: Topics, offsets: Offsets, nextTurn: NextTurn) {
+  constructor(topics: Topics, offsets: Offsets, clusterId: string, nextTurn: NextTurn) {
     this.#topics = topics;
     this.#offsets = offsets;
+    this.#clusterId = clusterId;
     this.#nextTurn = nextTurn;
   }
 
@@ -49,6 +51,10 @@ export class EmbeddedReader implements TopicReader {
       };
       readOn();
     });
+  }
+
+  cluster(): Observable<string> {
+    return of(this.#clusterId);
   }
 
   bounds(name: string): Observable<readonly Bounds[]> {

@@ -38,6 +38,10 @@ export class KafkaReader implements TopicReader {
     });
   }
 
+  cluster(): Observable<string> {
+    return this.#ask('describe the cluster', async (admin) => (await admin.describeCluster()).clusterId);
+  }
+
   bounds(topic: string): Observable<readonly Bounds[]> {
     const { prefix, timers } = this.#options;
     return this.#ask(`look at ${topic}`, (admin) => boundsOf(admin, prefix + topic, timers));

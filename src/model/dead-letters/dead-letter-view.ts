@@ -61,15 +61,16 @@ export class DeadLetterView {
     return this.record.key?.toString('utf8') ?? '';
   }
 
-  /** The last of its attempts. */
-  get lastAttempt(): Attempt | undefined {
+  /** The attempts that its history tells. */
+  get attempts(): readonly Attempt[] {
     const { attempts } = this.history;
-    return Array.isArray(attempts) ? attempts.at(-1) : undefined;
+    return Array.isArray(attempts) ? attempts : [];
   }
 
   /** What the last attempt was answered: the body's own code, else the HTTP status, else nothing. */
   get code(): string {
-    return String(this.lastAttempt?.code ?? this.lastAttempt?.status ?? '');
+    const last = this.attempts.at(-1);
+    return String(last?.code ?? last?.status ?? '');
   }
 
   /** How often a person has sent it again before it came here. */

@@ -2,7 +2,7 @@ import { LarkspurError } from '../../model/errors.ts';
 import { Listeners } from '../listeners.ts';
 
 import { type ClassWeights, DeficitRounds } from './deficit-rounds.ts';
-import { Lane, type LaneState, type Place } from './lane.ts';
+import { Lane, type LaneEntry, type LaneState, type Place } from './lane.ts';
 import { NotBeforeHeap } from './not-before-heap.ts';
 import { type RoomStats, WaitingRooms } from './waiting-rooms.ts';
 
@@ -188,6 +188,11 @@ export class FairLanes<T> {
     const untilMs = found.alarm?.atMs ?? room?.untilMs;
     const { state, length: items } = found;
     return { state, items, ...(room && { room }), ...(untilMs !== undefined && { untilMs }) };
+  }
+
+  /** Everything that is queued or in turn, lane by lane in order; for explain. Changes nothing. */
+  *entries(): IterableIterator<LaneEntry<T>> {
+    for (const lane of this.#lanes.values()) yield* lane.entries();
   }
 
   /** Lanes and items that wait in a room; `undefined` when none do. */

@@ -28,6 +28,19 @@ export interface Entry<T> {
   next: Entry<T> | undefined;
 }
 
+/** One queued item and its lane, for explain. */
+export interface LaneEntry<T> {
+  readonly item: T;
+  /** First of the lane; the item itself when nothing is ahead of it. */
+  readonly head: T;
+  readonly ahead: number;
+  /** What the lane does: `busy` means that its head is in turn. */
+  readonly state: LaneState;
+  readonly room: string | undefined;
+  /** When the head is looked at again, for a lane that sleeps. */
+  readonly untilMs: number | undefined;
+}
+
 /** Lanes of one flow that wait for the same thing: in the room, or (without room) for nothing but their turn. */
 export interface LaneQueue<T> extends Linked<LaneQueue<T>> {
   readonly flow: Flow<T>;
@@ -118,6 +131,17 @@ export class Lane<T> implements Linked<Lane<T>> {
     this.head = this.head?.next;
     if (this.head === undefined) this.#tail = undefined;
     this.length -= 1;
+  }
+
+  /** Its items in order, with what it does. */
+  *entries(): IterableIterator<LaneEntry<T>> {
+    const { head, state, queue, alarm } = this;
+    if (head === undefined) return;
+    const lane = { head: head.item, state, room: queue?.room?.name, untilMs: alarm?.atMs };
+    let ahead = 0;
+    for (let entry: Entry<T> | undefined = head; entry !== undefined; entry = entry.next) {
+      yield { item: entry.item, ahead: ahead++, ...lane };
+    }
   }
 
   /** Whether an entry of `owner` is here. */

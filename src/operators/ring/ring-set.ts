@@ -1,6 +1,7 @@
 import { LarkspurError } from '../../model/errors.ts';
 import { Listeners } from '../listeners.ts';
 
+import type { RingStats } from './ring-stats.ts';
 import { Ring } from './ring.ts';
 import { type Served, Serving } from './serving.ts';
 import { type WatermarkOptions, Watermarks } from './watermarks.ts';
@@ -22,16 +23,6 @@ export interface RingSetOptions<P, T> {
   pause(partition: P): void;
   /** May push synchronously. */
   resume(partition: P): void;
-}
-
-/** One partition's buffer, for metrics and explain. */
-export interface RingStats<P> {
-  readonly partition: P;
-  readonly items: number;
-  readonly bytes: number;
-  readonly paused: boolean;
-  /** Why it is paused: `watermark`, `total`, and the reasons given to `hold`. */
-  readonly reasons: readonly string[];
 }
 
 interface Slot<P, T> extends Served<Slot<P, T>> {
@@ -213,6 +204,14 @@ export class RingSet<P, T> {
   /** Calls `listener` after each `drop` and `serve`. Returns a function that detaches it. */
   attach(listener: () => void): () => void {
     return this.#changed.attach(listener);
+  }
+
+  /** Everything that is buffered, ring by ring, oldest first; for explain. Changes nothing. */
+  *items(): IterableIterator<{ readonly partition: P; readonly item: T; readonly ahead: number }> {
+    for (const { partition, ring } of this.#slots.values()) {
+      let ahead = 0;
+      for (const item of ring.items()) yield { partition, item, ahead: ahead++ };
+    }
   }
 
   *stats(): IterableIterator<RingStats<P>> {

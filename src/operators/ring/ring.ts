@@ -75,6 +75,11 @@ export class Ring<T> {
     return count;
   }
 
+  /** What is in it, oldest first, left in place. */
+  *items(): IterableIterator<T> {
+    for (let at = 0; at < this.size; at++) yield this.#slots[(this.#read + at) & this.#mask] as T;
+  }
+
   clear(): void {
     this.#slots.fill(undefined);
     this.#read = this.#write;

@@ -1,8 +1,7 @@
 import { concat, defer, from, map, type Observable, repeat, takeWhile, timer } from 'rxjs';
-import { request } from 'undici';
 
 import { type DeadLetterFilter, filterWords } from '../../model/dead-letters/filter.ts';
-import { type ErrorCode, errorCodes, LarkspurError, messageOf } from '../../model/errors.ts';
+import { LarkspurError } from '../../model/errors.ts';
 import type {
   DeadLetterDesk,
   DeadLetterDetail,
@@ -12,12 +11,7 @@ import type {
   RedrivePreview,
   RunView,
 } from '../../ports/dead-letter-desk.ts';
-
-/** An admin port, and what it asks for. */
-export interface AdminAddress {
-  readonly url: string;
-  readonly token: string | undefined;
-}
+import { type AdminAddress, askAdmin } from '../admin-client.ts';
 
 const lookMs = 500;
 
@@ -89,36 +83,7 @@ export class RemoteDesk implements Omit<DeadLetterDesk, 'runs'> {
     query: Readonly<Record<string, string>>,
     body?: Readonly<Record<string, string>>,
   ): Observable<T> {
-    return defer(() => from(this.#send(method, path, query, body) as Promise<T>));
-  }
-
-  async #send(
-    method: 'GET' | 'POST',
-    path: string,
-    query: Readonly<Record<string, string>>,
-    body: Readonly<Record<string, string>> | undefined,
-  ): Promise<unknown> {
-    const { url, token } = this.#address;
-    const target = new URL(path, url);
-    for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
-    const headers = {
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    };
-    const reply = await request(target, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      headersTimeout: 600_000,
-    }).catch((error: unknown) => {
-      throw new LarkspurError('not_found', `no process answers at ${target.origin}: ${messageOf(error)}`, {
-        cure: 'name the admin port of a worker with --url',
-        cause: error,
-      });
-    });
-    const answer = (await reply.body.json()) as { readonly code?: unknown; readonly detail?: string };
-    if (reply.statusCode < 300) return answer;
-    const code = errorCodes.find((known): known is ErrorCode => known === answer.code) ?? 'internal';
-    throw new LarkspurError(code, answer.detail ?? `HTTP ${reply.statusCode}`);
+    const question = { method, path, query, ...(body === undefined ? {} : { body }) };
+    return defer(() => from(askAdmin<T>(this.#address, question)));
   }
 }

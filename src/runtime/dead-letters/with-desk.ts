@@ -1,10 +1,11 @@
 import { systemClock, systemRandom, systemTimers } from '../../adapters/system/clock.ts';
 import type { Config } from '../../config/config.ts';
-import { LarkspurError } from '../../model/errors.ts';
 import type { DeadLetterDesk } from '../../ports/dead-letter-desk.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { noMetrics } from '../../ports/metrics.ts';
-import { openStores, type Stores, type WorldParts } from '../stores.ts';
+import { adminAddress } from '../admin-client.ts';
+import { openUnlessHeld } from '../open-unless-held.ts';
+import type { WorldParts } from '../stores.ts';
 
 import { LocalDesk } from './desk.ts';
 import { RemoteDesk } from './remote.ts';
@@ -43,17 +44,6 @@ export async function withDesk<T>(
 }
 
 /** The desk behind the configured admin port, or behind another one. */
-export function remoteDesk({ listen: { admin }, adminToken }: Config, url?: string): RemoteDesk {
-  const host = admin.host.includes(':') ? `[${admin.host}]` : admin.host;
-  return new RemoteDesk({ url: url ?? `http://${host}:${admin.port}`, token: adminToken });
-}
-
-/** Who holds the folder is most likely our own `up`. */
-function openUnlessHeld(config: Config, parts: WorldParts): Stores | undefined {
-  try {
-    return openStores(config, parts);
-  } catch (error) {
-    if (error instanceof LarkspurError && error.code === 'data_folder_locked') return undefined;
-    throw error;
-  }
+export function remoteDesk(config: Config, url?: string): RemoteDesk {
+  return new RemoteDesk(adminAddress(config, url));
 }

@@ -112,16 +112,17 @@ describe.each(both)('what %s promises', (_path, text) => {
       'adapters/http/admin-routes',
       'adapters/http/breaker-routes',
       'adapters/http/dead-letter-routes',
+      'adapters/http/explain-routes',
     ]
       .map((file) => textOf(`src/${file}.ts`))
       .join('');
     const doors = rowsOf(text, section.http).map(([door]) =>
       firstCode(door)
         .replace(/\?.*/, '')
-        .replace(/\{(\w+)\}/, ':$1'),
+        .replace(/\{(\w+)\}/g, ':$1'),
     );
 
-    expect(doors).toHaveLength(21);
+    expect(doors).toHaveLength(23);
     expect(doors.filter((door) => !source.includes(`'${door.split(' ')[1] ?? door}'`))).toEqual([]);
   });
 

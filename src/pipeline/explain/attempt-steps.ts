@@ -1,0 +1,11 @@
+import type { Explanation } from '../../model/explanation.ts';
+import type { Attempt } from '../../model/result.ts';
+
+/** Attempts as steps of a story. */
+export function attemptSteps(attempts: readonly Attempt[]): Explanation['steps'] {
+  return attempts.map(({ started, class: outcome, ms, status, code, waitedFor, waitedMs }) => {
+    const answer = [status, code].filter((one) => one !== undefined).join(', code ');
+    const waited = waitedFor === undefined ? '' : `, after ${waitedMs ?? 0} ms of waiting for ${waitedFor}`;
+    return { at: started, what: `attempt: ${outcome}${answer === '' ? '' : ` (${answer})`} in ${ms} ms${waited}` };
+  });
+}
