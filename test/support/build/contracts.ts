@@ -10,6 +10,9 @@ import { eventSchema } from '../../../src/model/event.ts';
 import { resultSchema } from '../../../src/model/result.ts';
 import { type TopicDeclaration, topicDeclarations } from '../../../src/model/topics.ts';
 
+import { dashboardFiles } from './dashboards.ts';
+import { metricsPage } from './metric-table.ts';
+
 const draft = 'https://json-schema.org/draft/2020-12/schema';
 
 /** The contracts by the name of their file. */
@@ -30,8 +33,10 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   for (const topic of topicDeclarations) files.set(`topics/${topic.name}.json`, json(topicFile(topic)));
   files.set('topics/topic.schema.json', json(topicSchema()));
   files.set('topics/asyncapi.yaml', asyncApi());
+  for (const [path, dashboard] of dashboardFiles()) files.set(path, json(dashboard));
   files.set('src/config/larkspur.schema.json', json(editorSchema()));
   for (const [path, text] of files) files.set(path, await format(text, { ...prettier, filepath: path }));
+  files.set('deploy/metrics.md', metricsPage());
   return files;
 }
 
