@@ -1,3 +1,5 @@
+import type { Safety } from './without.ts';
+
 /** What the bench tells a contestant through its environment. */
 export interface Task {
   readonly brokers: readonly string[];
@@ -6,6 +8,8 @@ export interface Task {
   readonly upstreamUrl: string;
   readonly calls: number;
   readonly inFlight: number;
+  /** For Larkspur: what is left out. */
+  readonly without?: Safety | undefined;
 }
 
 /** What a contestant reports when all calls have their terminal record. */

@@ -15,8 +15,9 @@ import { startWorker } from '../../../src/runtime/start-worker.ts';
 import { openStores } from '../../../src/runtime/stores.ts';
 
 import { Meter, task } from './child.ts';
+import { storesWithout } from './without.ts';
 
-const { brokers, redisUrl, prefix, upstreamUrl, calls, inFlight } = task();
+const { brokers, redisUrl, prefix, upstreamUrl, calls, inFlight, without } = task();
 const file = join(mkdtempSync(join(tmpdir(), 'larkspur-bench-')), 'larkspur.yaml');
 writeFileSync(
   file,
@@ -42,7 +43,7 @@ const sink: RecordSink = {
 };
 const running = startWorker(
   config,
-  {
+  storesWithout(without, {
     ...stores,
     sink,
     source: () => {
@@ -55,7 +56,7 @@ const running = startWorker(
         ),
       });
     },
-  },
+  }),
   parts,
   (error) => {
     console.error(error);

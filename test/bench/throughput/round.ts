@@ -7,6 +7,7 @@ import { delayTopics } from '../../../src/model/delay-topics.ts';
 
 import type { Finished, Task } from './child.ts';
 import { type Latency, measureLatency } from './latency.ts';
+import type { Safety } from './without.ts';
 
 /** Where a round takes place. */
 export interface Place {
@@ -22,6 +23,7 @@ export interface Round {
   readonly delayMs: number;
   readonly calls: number;
   readonly inFlight: number;
+  readonly without?: Safety;
 }
 
 const partitions = 12;
@@ -96,7 +98,7 @@ async function onFreshTopics<T>(
 export async function runRound(place: Place, round: Round): Promise<Finished> {
   return withStub(place, round.delayMs, (upstreamUrl) =>
     onFreshTopics(place, round.calls, async (prefix) => {
-      const task = taskOf(place, prefix, upstreamUrl, round.calls, round.inFlight);
+      const task = taskOf(place, prefix, upstreamUrl, round.calls, round.inFlight, round.without);
       const { child, first } = await start<Finished>(join(place.built, `${round.who}.js`), task);
       await end(child);
       return first;
@@ -135,7 +137,8 @@ function taskOf(
   upstreamUrl: string,
   calls: number,
   inFlight: number,
+  without?: Safety,
 ): Record<string, string> {
-  const task: Task = { brokers, redisUrl, prefix, upstreamUrl, calls, inFlight };
+  const task: Task = { brokers, redisUrl, prefix, upstreamUrl, calls, inFlight, without };
   return { BENCH_TASK: JSON.stringify(task) };
 }

@@ -5,6 +5,7 @@ import type { BenchOptions } from '../main.ts';
 import { buildContestants } from './build.ts';
 import type { Finished } from './child.ts';
 import { type Place, runLatency, runRound } from './round.ts';
+import { safeties, type Safety } from './without.ts';
 
 const inFlight = 256;
 /** Calls of a round by the upstream's delay: the first seconds, in which code is compiled, must weigh little. */
@@ -26,7 +27,14 @@ type Runs = Record<(typeof contestants)[number], Finished[]>;
  * Larkspur with everything on against a plain consumer loop written with care, on the same broker, Redis and stub upstream,
  * taking turns round by round. Bars are ratios of medians; plain figures stand beside them.
  */
-export async function throughputReport({ rounds, calls, tell }: BenchOptions): Promise<Report> {
+export async function throughputReport(options: BenchOptions): Promise<Report> {
+  const { parts = [] } = options;
+  if (parts.some((part) => part !== 'safety'))
+    throw new Error(`throughput has one part, safety; got ${parts.join(' ')}`);
+  return withPlace((place) => (parts.length > 0 ? safetyReport(place, options) : allReport(place, options)));
+}
+
+async function withPlace(report: (place: Place) => Promise<Report>): Promise<Report> {
   const built = buildContestants();
   const services = await startServices();
   const { kafka, redis } = services;
@@ -35,25 +43,64 @@ export async function throughputReport({ rounds, calls, tell }: BenchOptions): P
       `the bench needs a real Kafka and Redis: ${[kafka, redis].map((s) => ('missing' in s ? s.missing : '')).join(' ')}`,
     );
   }
-  const place: Place = { brokers: kafka.brokers, redisUrl: redis.url, built };
   try {
-    const byDelay = new Map<number, Runs>();
-    for (const [delayMs, usualCalls] of callsOf) {
-      const runs: Runs = { control: [], larkspur: [] };
-      byDelay.set(delayMs, runs);
-      for (let round = 1; round <= rounds; round++) {
-        for (const who of contestants) {
-          const run = await runRound(place, { who, delayMs, calls: calls > 0 ? calls : usualCalls, inFlight });
-          runs[who].push(run);
-          tell(`${delayMs} ms, round ${round}, ${who}: ${describe(run)}`);
-        }
-      }
-    }
-    const latency = { control: await runLatency(place, 'control'), larkspur: await runLatency(place, 'larkspur') };
-    return judge(byDelay, latency, rounds);
+    return await report({ brokers: kafka.brokers, redisUrl: redis.url, built });
   } finally {
     await services.stop();
   }
+}
+
+async function allReport(place: Place, { rounds, calls, tell }: BenchOptions): Promise<Report> {
+  const byDelay = new Map<number, Runs>();
+  for (const [delayMs, usualCalls] of callsOf) {
+    const runs: Runs = { control: [], larkspur: [] };
+    byDelay.set(delayMs, runs);
+    for (let round = 1; round <= rounds; round++) {
+      for (const who of contestants) {
+        const run = await runRound(place, { who, delayMs, calls: calls > 0 ? calls : usualCalls, inFlight });
+        runs[who].push(run);
+        tell(`${delayMs} ms, round ${round}, ${who}: ${describe(run)}`);
+      }
+    }
+  }
+  const latency = { control: await runLatency(place, 'control'), larkspur: await runLatency(place, 'larkspur') };
+  return judge(byDelay, latency, rounds);
+}
+
+/** What each safety costs at an upstream that answers at once: Larkspur with all, without each, without any. */
+async function safetyReport(place: Place, { rounds, calls, tell }: BenchOptions): Promise<Report> {
+  const variants = [undefined, ...safeties, 'all'] as const;
+  const shape = { delayMs: 0, calls: calls > 0 ? calls : 50_000, inFlight };
+  const control: Finished[] = [];
+  const runs = new Map<string, Finished[]>(variants.map((without) => [nameOf(without), []]));
+  for (let round = 1; round <= rounds; round++) {
+    control.push(await runRound(place, { who: 'control', ...shape }));
+    for (const without of variants) {
+      const run = await runRound(place, { who: 'larkspur', ...shape, ...(without === undefined ? {} : { without }) });
+      runs.get(nameOf(without))?.push(run);
+      tell(`round ${round}, ${nameOf(without)}: ${describe(run)}`);
+    }
+  }
+  const figures: Record<string, unknown> = { rounds, ...shape, control: figuresOf(control) };
+  for (const [name, all] of runs) {
+    figures[name] = {
+      ...figuresOf(all),
+      ratio: rounded(median(all, rate) / median(control, rate)),
+      cpuRatio: rounded(median(all, cpuMs) / median(control, cpuMs)),
+    };
+  }
+  return reportOf('throughput safety', [], figures);
+}
+
+const nameOf = (without: Safety | undefined): string =>
+  without === undefined ? 'with everything' : `without ${without === 'all' ? 'any of them' : without}`;
+
+function figuresOf(runs: readonly Finished[]) {
+  return {
+    perSecond: Math.round(median(runs, rate)),
+    cpuMsPer1000: Math.round(median(runs, cpuMs)),
+    rssMb: Math.round(median(runs, rss)),
+  };
 }
 
 function judge(byDelay: ReadonlyMap<number, Runs>, latency: unknown, rounds: number): Report {
@@ -69,11 +116,7 @@ function judge(byDelay: ReadonlyMap<number, Runs>, latency: unknown, rounds: num
     worstRssMb = Math.max(worstRssMb, median(larkspur, rss));
     bars.push(atLeast(`ratio.${delayMs}ms`, rounded(ratio), ratioBars.get(delayMs) ?? 0));
     for (const [who, runs] of Object.entries({ control, larkspur })) {
-      figures[`${who}.${delayMs}ms`] = {
-        perSecond: Math.round(median(runs, rate)),
-        cpuMsPer1000: Math.round(median(runs, cpuMs)),
-        rssMb: Math.round(median(runs, rss)),
-      };
+      figures[`${who}.${delayMs}ms`] = figuresOf(runs);
     }
     figures[`cpuRatio.${delayMs}ms`] = rounded(cpu);
   }
