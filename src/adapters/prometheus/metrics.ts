@@ -1,14 +1,9 @@
-import {
-  collectDefaultMetrics,
-  Counter as PromCounter,
-  Gauge as PromGauge,
-  Histogram as PromHistogram,
-  Registry,
-} from 'prom-client';
+import { collectDefaultMetrics, Counter as PromCounter, Gauge as PromGauge, Registry } from 'prom-client';
 
 import { LarkspurError } from '../../model/errors.ts';
 import type { Counter, Histogram, Labels, Metrics } from '../../ports/metrics.ts';
 
+import { HistogramCell, histogramOf } from './histogram-cells.ts';
 import { SeriesTable } from './series-table.ts';
 
 /** What may be set for metrics. */
@@ -44,7 +39,7 @@ export const troubleMetric = 'larkspur_metrics_trouble_total';
  *
  * Asking for the same instrument again gives the same one (gauges: one more reader); under another shape it throws
  * `internal`. A value that is not a finite number, or negative on a counter, is dropped and counted: measuring never
- * breaks the work measured. Counters add into cells of their own (prom-client hashes all labels on each step) and hand
+ * breaks the work measured. Counters and histograms add into cells of their own (prom-client hashes all labels on each step) and hand
  * their sums over at the scrape.
  */
 export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
@@ -107,14 +102,9 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
 
     histogram: (name, help, labels, buckets) =>
       once<Histogram>(name, ['histogram', labels, buckets], () => {
-        const histogram = new PromHistogram({
-          name: prefix + name,
-          help,
-          labelNames: labels,
-          buckets: [...buckets],
-          registers: [registry],
-        });
-        const table = tableOf(name, labels, (set) => histogram.labels(set));
+        const table = tableOf(name, labels, (set) => new HistogramCell(set, buckets));
+        if (labels.length === 0) table.cellOf({});
+        registry.registerMetric(histogramOf(prefix + name, help, () => table.cells()));
         return {
           observe(set, value) {
             if (Number.isFinite(value)) table.cellOf(set).observe(value);
