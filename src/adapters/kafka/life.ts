@@ -34,7 +34,7 @@ export const groupDefaults: GroupTuning = {
   heartbeatMs: 3_000,
   rebalanceTimeoutMs: 30_000,
   maxWaitMs: 250,
-  maxBytesPerPartition: 128 * 1024,
+  maxBytesPerPartition: 64 * 1024,
   maxBytes: 2 * 1024 * 1024,
   metadataMaxAgeMs: 60_000,
   watchdogMs: 45_000,
