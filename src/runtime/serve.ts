@@ -11,6 +11,7 @@ import type { Address, Config } from '../config/config.ts';
 import { callsRoutes } from '../ingress/calls-api.ts';
 import { LarkspurError, messageOf } from '../model/errors.ts';
 import { recordView } from '../model/record-view.ts';
+import { apiHealth } from '../pipeline/health/api-health.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 
 import { breakerDesk } from './breaker-desk.ts';
@@ -98,6 +99,7 @@ export async function serve(
         metrics: parts.metrics,
         readiness: () => stores.readiness(),
         status: () => (worker === undefined ? {} : statusOf(worker.house)),
+        health: () => (worker === undefined ? [] : apiHealth(worker.house)),
         tail: (topic, last) =>
           stores.tail(topic, last).pipe(
             map(recordView),

@@ -20,6 +20,8 @@ export interface AdminOptions {
   readiness(): readonly ReadinessCheck[];
   /** Everything on-call wants to see of the process, as JSON: partitions, lanes, breakers, buckets. */
   status(): unknown;
+  /** How each upstream is, as this process sees it. */
+  health(): readonly { readonly state: string }[];
   /** The last records of a topic by logical name, oldest first; errors with `not_found` for an unknown topic. */
   tail(topic: string, last: number): Observable<readonly unknown[]>;
 }
@@ -29,7 +31,7 @@ const longestTail = 1_000;
 
 /**
  * The doors of the admin port: `/livez` (the event loop turns), `/readyz` (503 with the reasons while something is
- * missing), `/metrics`, `/admin/status`, `/admin/topics/{topic}/tail?last=10`. The probes are open to all.
+ * missing), `/metrics`, `/admin/status`, `/admin/api-health`, `/admin/topics/{topic}/tail?last=10`. The probes are open to all.
  */
 export function adminRoutes(options: AdminOptions): readonly HttpRoute[] {
   // Only an event loop that turns can answer, so answering is the whole check.
@@ -59,12 +61,17 @@ export function adminRoutes(options: AdminOptions): readonly HttpRoute[] {
     path: '/admin/status',
     handle: () => of(jsonResponse(200, options.status(), fresh)),
   };
+  const health: HttpRoute = {
+    method: 'GET',
+    path: '/admin/api-health',
+    handle: () => of(jsonResponse(200, { upstreams: options.health() }, fresh)),
+  };
   const last: HttpRoute = {
     method: 'GET',
     path: '/admin/topics/:topic/tail',
     handle: (request) => tailOf(request, options),
   };
-  return [livez, readyz, scrape, show, last];
+  return [livez, readyz, scrape, show, health, last];
 }
 
 const fresh = { 'cache-control': 'no-store' };

@@ -14,6 +14,7 @@ const serve = (options: Partial<AdminOptions> = {}, token?: string) =>
       metrics: createMetrics({ processMetrics: false }),
       readiness: () => [],
       status: () => ({ partitions: 12 }),
+      health: () => [{ state: 'healthy' }],
       tail: (topic, last) => of([{ topic, last }]),
       ...options,
     }),

@@ -1,0 +1,77 @@
+import type { Attempt } from '../../model/result.ts';
+import type { BreakerSnapshot } from '../../operators/breaker/breaker.ts';
+import type { Destination } from '../destination.ts';
+import type { House } from '../house.ts';
+
+/** `down`: not called at present; `unhealthy`: called, and failing or recovering; `healthy`: neither. */
+export type HealthState = 'healthy' | 'unhealthy' | 'down';
+
+/** How an upstream is, as this worker sees it. */
+export interface ApiHealth {
+  readonly name: string;
+  readonly state: HealthState;
+  readonly inFlight: number;
+  readonly slots: number;
+  readonly waitingForSlot: number;
+  readonly breakers: readonly {
+    readonly key: string;
+    readonly state: BreakerSnapshot['state'];
+    readonly forced: BreakerSnapshot['forced'];
+    /** In the breaker's window. */
+    readonly calls: number;
+    readonly failures: number;
+    readonly slow: number;
+  }[];
+  /** The newest failed attempt of a call that is still held here. */
+  readonly lastError: Attempt | undefined;
+}
+
+// As the alert: what fails more is worth a look before the breaker says so.
+const unhealthyRatio = 0.25;
+const fewCalls = 4;
+
+/** How each upstream is. A pure look at breakers, slots and what is held: nothing is kept for it while nobody asks. */
+export function apiHealth(house: Pick<House, 'destinations' | 'lanes' | 'clock'>): readonly ApiHealth[] {
+  const errors = lastErrors(house);
+  const nowMs = house.clock.now();
+  return [...house.destinations.values()].map((destination) => healthOf(destination, errors, nowMs));
+}
+
+function healthOf(destination: Destination, errors: ReadonlyMap<Destination, Attempt>, nowMs: number): ApiHealth {
+  const { name, slots } = destination;
+  const breakers = [...(destination.breakers?.entries() ?? [])].map(([key, breaker]) => {
+    const { state, forced, calls, failures, slow } = breaker.snapshot(nowMs);
+    return { key, state, forced, calls, failures, slow };
+  });
+  return {
+    name,
+    state: worstOf(breakers.map(stateOf)),
+    inFlight: slots.inUse,
+    slots: slots.limit,
+    waitingForSlot: slots.waiting,
+    breakers,
+    lastError: errors.get(destination),
+  };
+}
+
+function stateOf({ state, forced, calls, failures }: ApiHealth['breakers'][number]): HealthState {
+  if (forced === 'open' || (forced === undefined && state === 'open')) return 'down';
+  const failing = calls >= fewCalls && failures / calls > unhealthyRatio;
+  return failing || (forced === undefined && state !== 'closed') ? 'unhealthy' : 'healthy';
+}
+
+// One API group that is down leaves the others of its upstream.
+function worstOf(states: readonly HealthState[]): HealthState {
+  if (states.length > 0 && states.every((state) => state === 'down')) return 'down';
+  return states.every((state) => state === 'healthy') ? 'healthy' : 'unhealthy';
+}
+
+function lastErrors({ lanes }: Pick<House, 'lanes'>): Map<Destination, Attempt> {
+  const newest = new Map<Destination, Attempt>();
+  for (const { item } of lanes.entries()) {
+    const last = item.kind === 'call' ? item.attempts.at(-1) : undefined;
+    if (item.kind !== 'call' || last === undefined || last.class === 'success') continue;
+    if (last.started > (newest.get(item.destination)?.started ?? '')) newest.set(item.destination, last);
+  }
+  return newest;
+}
