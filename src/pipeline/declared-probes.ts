@@ -14,7 +14,8 @@ import { breakerRoom } from './rooms.ts';
 
 /** What the probes need. */
 export interface ProbeContext {
-  readonly destinations: ReadonlyMap<string, Destination>;
+  /** Calls back with each destination whose breakers are to be looked after, at once and later; returns what ends that. */
+  eachDestination(look: (destination: Destination) => void): () => void;
   readonly lanes: FairLanes<Decoded>;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -28,14 +29,14 @@ export interface ProbeContext {
  */
 export function declaredProbes(context: ProbeContext): Observable<never> {
   return new Observable((subscriber) => {
-    const { destinations, metrics } = context;
+    const { metrics } = context;
     const sent = metrics.counter('larkspur_probes_total', 'Declared probes of open breakers, by how they ended', [
       'upstream',
       'outcome',
     ]);
-    for (const destination of destinations.values()) {
+    const look = (destination: Destination): void => {
       const { probe, breakers, name } = destination;
-      if (probe === undefined || breakers === undefined) continue;
+      if (probe === undefined || breakers === undefined) return;
       const fail = (error: unknown): void => subscriber.error(error);
       const told = (outcome: 'good' | 'bad'): void => sent.add({ upstream: name, outcome });
       subscriber.add(
@@ -48,7 +49,8 @@ export function declaredProbes(context: ProbeContext): Observable<never> {
           one.arm();
         }),
       );
-    }
+    };
+    subscriber.add(context.eachDestination(look));
   });
 }
 

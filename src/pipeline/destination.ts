@@ -44,6 +44,8 @@ export interface Destination {
   readonly fallback: FallbackPolicy;
   /** Longest time of one attempt, milliseconds. */
   readonly attemptMs: number;
+  /** Another number whenever breakers, retry, fallback or times were replaced by others. */
+  readonly policies: number;
   /** Turns out at once per quota bucket. */
   readonly bucketLimit: number;
   /**

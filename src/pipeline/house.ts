@@ -94,6 +94,8 @@ export interface House
   readonly instruments: Instruments;
   /** Takes in an upstream that was added to `destinations`. */
   welcome(destination: Destination): void;
+  /** A destination has other breakers now: they are watched, and probed where a probe is declared. */
+  breakersChanged(destination: Destination): void;
   /** Lets no further record begin; what is under way goes on. Emits once, when nothing is under way any more. */
   drain(): Observable<void>;
   /** Gives claims back whose partition was lost, so that its next owner need not wait for the leases. Runs until unsubscribed. */
@@ -124,7 +126,12 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
     draining ? { kind: 'wait', room: drainingRoom, untilMs: Infinity } : gate(item, nowMs, turns, options.minWorkMs),
   );
-  const welcome = ({ name, limiter }: Destination): void => limiter.onRoom((key) => lanes.wake(limitRoom(name, key)));
+  const lookers = new Set<(destination: Destination) => void>([watchBreakers(parts)]);
+  const breakersChanged = (destination: Destination): void => lookers.forEach((look) => look(destination));
+  const welcome = (destination: Destination): void => {
+    destination.limiter.onRoom((key) => lanes.wake(limitRoom(destination.name, key)));
+    breakersChanged(destination);
+  };
   for (const destination of parts.destinations.values()) welcome(destination);
   const partitions = new Partitions(rings);
   const turns = new Turns(lanes, ({ received: { partition } }) => {
@@ -140,7 +147,6 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     destinations: parts.destinations,
     clock,
   });
-  watchBreakers(parts);
   const house: House = {
     ...parts,
     ...options,
@@ -158,7 +164,16 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
       abandoned$.next(partition);
     },
     returnClaims$: abandoned$.pipe(eachOf((partition) => keeper.giveBack(partition))),
-    probes$: declaredProbes({ ...parts, lanes }),
+    breakersChanged,
+    probes$: declaredProbes({
+      ...parts,
+      lanes,
+      eachDestination: (look) => {
+        for (const destination of parts.destinations.values()) look(destination);
+        lookers.add(look);
+        return () => void lookers.delete(look);
+      },
+    }),
     drain() {
       draining = true;
       for (const { partition } of rings.stats()) rings.hold(partition, drainingRoom);

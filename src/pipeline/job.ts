@@ -4,8 +4,7 @@ import type { Exchange, Verdict } from '../model/outcome.ts';
 import type { InRecord } from '../model/record.ts';
 import type { Attempt, Result } from '../model/result.ts';
 import { isoTime } from '../model/time.ts';
-import type { Breaker } from '../operators/breaker/breaker.ts';
-import type { Permit } from '../operators/breaker/breaker.ts';
+import type { Breaker, Permit } from '../operators/breaker/breaker.ts';
 import type { Turn } from '../operators/lanes/fair-lanes.ts';
 import type { CallPlan } from '../ports/profile.ts';
 import type { AssignedPartition } from '../ports/record-source.ts';
@@ -91,7 +90,8 @@ export class Job {
   /** Monotonic; `Infinity` for none. */
   readonly deadlineMs: number;
   /** Looked up once: it is asked three times per attempt. `undefined` for `breaker: off`. */
-  readonly breaker: Breaker | undefined;
+  breaker: Breaker | undefined;
+  #policies: number;
   readonly shares: readonly Share[];
   /** Calls of one key and partition keep their order; `undefined`: in order with nobody. */
   readonly orderingKey: string | undefined;
@@ -144,9 +144,17 @@ export class Job {
     this.round = request.round ?? 0;
     this.deadlineMs = deadlineMs;
     this.breaker = request.destination.breakers?.get(request.plan.breakerKey);
+    this.#policies = request.destination.policies;
     this.shares = sharesOf(request.destination, request.plan);
     this.orderingKey = request.call.orderingKey ?? received.record.key?.toString('latin1');
     this.rooms = roomsOf(request.destination, request.plan.breakerKey);
+  }
+
+  /** Takes over what was replaced at its destination. Never while an attempt is out: its permit belongs to the old breaker. */
+  adoptPolicies(): void {
+    if (this.#policies === this.destination.policies) return;
+    this.#policies = this.destination.policies;
+    this.breaker = this.destination.breakers?.get(this.plan.breakerKey);
   }
 
   /** What the call waits for at present. */

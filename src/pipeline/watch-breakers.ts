@@ -8,20 +8,19 @@ import type { Destination } from './destination.ts';
 
 /** What watching needs. */
 export interface WatchContext {
-  readonly destinations: ReadonlyMap<string, Destination>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
-/** Logs and counts each step of each breaker: an opening as a warning with upstream, reason and until when, others as news. */
-export function watchBreakers({ destinations, clock, log, metrics }: WatchContext): void {
+/** Returns what logs and counts each step of the breakers of a destination: an opening as a warning with upstream, reason and until when, others as news. */
+export function watchBreakers({ clock, log, metrics }: WatchContext): (destination: Destination) => void {
   const changes = metrics.counter('larkspur_breaker_changes_total', 'Steps of breakers, by the state they went to', [
     'upstream',
     'breaker',
     'to',
   ]);
-  for (const { name, breakers } of destinations.values()) {
+  return ({ name, breakers }) => {
     breakers?.watch((key, change) => {
       const { from, forced, reason } = change;
       const to = forced === undefined ? change.to : `forced-${forced}`;
@@ -30,7 +29,7 @@ export function watchBreakers({ destinations, clock, log, metrics }: WatchContex
       if (to === 'open') log.warn({ ...fields, until: untilOf(change, clock) }, 'a breaker opened');
       else log.info(fields, 'a breaker changed');
     });
-  }
+  };
 }
 
 function untilOf({ untilMs = 0, atMs }: BreakerChange, clock: Clock): string {

@@ -1,26 +1,21 @@
-import { tokenProbe } from '../adapters/feishu/token-probe.ts';
 import { FeishuTokens, type FeishuTokensOptions } from '../adapters/feishu/tokens.ts';
-import { httpProbe } from '../adapters/http/health-probe.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
 import type { Config, UpstreamConfig } from '../config/config.ts';
-import { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
 import { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
-import { fallbackDefaults } from '../operators/fallback/options.ts';
 import { SharedLimiter } from '../operators/limit/shared-limiter.ts';
 import { type BudgetOptions, retryDefaults } from '../operators/retry/options.ts';
 import { RetryBudget } from '../operators/retry/retry-budget.ts';
-import { RetryPlan } from '../operators/retry/retry-plan.ts';
 import { DeadLetterBrake } from '../pipeline/dead-letter-brake.ts';
-import type { Destination, FallbackPolicy } from '../pipeline/destination.ts';
+import type { Destination } from '../pipeline/destination.ts';
 import { Slots } from '../pipeline/slots.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
-import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { QuotaLog } from '../ports/quota-log.ts';
 import type { Random } from '../ports/random.ts';
 
+import { policiesOf, prefixOf, type Replaceable, replacePolicies } from './policies.ts';
 import { profileOf } from './profiles.ts';
 
 /** The upstreams of a process, with the sockets to them. */
@@ -28,8 +23,19 @@ export interface Destinations {
   readonly byName: ReadonlyMap<string, Destination>;
   /** Builds those that are new and returns them; the others stay as they are. */
   add(upstreams: Config['upstreams']): readonly Destination[];
+  /** Replaces the policies of those that are known and configured otherwise now; tells which, and what waits for a restart. */
+  replace(upstreams: Config['upstreams']): readonly Replaced[];
   /** Closes all sockets. */
   close(): Promise<void>;
+}
+
+/** A destination whose configuration has changed. */
+export interface Replaced {
+  readonly destination: Destination;
+  readonly replaced: readonly string[];
+  readonly waiting: readonly string[];
+  /** Names of the breakers that it no longer has. */
+  readonly breakersBefore: readonly string[];
 }
 
 /** What a destination takes from the process. */
@@ -49,13 +55,15 @@ export interface DestinationParts {
 export function createDestinations(config: Config, parts: DestinationParts): Destinations {
   const processSlots = new Slots(config.worker.inFlight);
   const pools: OriginPool[] = [];
-  const byName = new Map<string, Destination>();
+  const byName = new Map<string, Destination & Replaceable>();
+  const configs = new Map<string, UpstreamConfig>();
   const add = (upstream: UpstreamConfig): Destination => {
     const options = { connections: upstream.connections, connectTimeoutMs: upstream.timeouts.connectMs };
     const pool = new OriginPool(upstream.baseUrl, options, parts.clock);
     pools.push(pool);
     const destination = destinationOf(upstream, config, pool, processSlots, parts);
     byName.set(upstream.name, destination);
+    configs.set(upstream.name, upstream);
     return destination;
   };
   Object.values(config.upstreams).forEach(add);
@@ -65,6 +73,16 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
       Object.values(upstreams)
         .filter(({ name }) => !byName.has(name))
         .map(add),
+    replace: (upstreams) =>
+      Object.values(upstreams).flatMap((after) => {
+        const [destination, before] = [byName.get(after.name), configs.get(after.name)];
+        if (destination === undefined || before === undefined) return [];
+        configs.set(after.name, after);
+        const keys = [...(destination.breakers?.entries() ?? [])].map(([key]) => key);
+        const change = replacePolicies(destination, [before, after], config.apps, parts.random);
+        const breakersBefore = change.replaced.includes('breaker') ? keys : [];
+        return change.replaced.length + change.waiting.length === 0 ? [] : [{ destination, ...change, breakersBefore }];
+      }),
     close: async () => {
       await Promise.all(pools.map((pool) => pool.close()));
     },
@@ -77,10 +95,8 @@ function destinationOf(
   pool: OriginPool,
   processSlots: Slots,
   { clock, timers, random, metrics, quota, answers, shared }: DestinationParts,
-): Destination {
-  const { name, baseUrl, concurrency, retry, fallback } = upstream;
-  const probe = probeOf(upstream, apps);
-  const breaker = upstream.breaker === 'off' ? undefined : { ...upstream.breaker, declaredProbe: probe !== undefined };
+): Destination & Replaceable {
+  const { name, baseUrl, concurrency, retry } = upstream;
   const sender = new HttpUpstream(pool, { maxResponseBytes: upstream.maxResponseBytes });
   return {
     name,
@@ -101,28 +117,12 @@ function destinationOf(
     // A quarter more at the door than there are slots: enough that no slot waits for a claim.
     working: new Bulkhead({ limit: concurrency + Math.max(4, Math.ceil(concurrency / 4)) }),
     bucketLimit: upstream.bucketConcurrency,
-    breakers: breaker === undefined ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
-    probe,
-    retry: retry === 'off' ? undefined : new RetryPlan(retry, random),
+    ...policiesOf(upstream, apps, random),
     budget: budgets(retry === 'off' ? retryDefaults.budget : retry.budget, () => quota.fleet().replicas),
     brake: new DeadLetterBrake(),
     answers: answers(name),
-    fallback: fallbackPolicy(fallback),
-    attemptMs: upstream.timeouts.attemptMs,
+    policies: 0,
   };
-}
-
-function probeOf({ probe, baseUrl }: UpstreamConfig, apps: Config['apps']): HealthProbe | undefined {
-  if (probe === undefined) return undefined;
-  const pathPrefix = prefixOf(baseUrl);
-  const { path } = probe;
-  if (path !== undefined) return httpProbe({ ...probe, pathPrefix, path });
-  const [app] = apps;
-  return app === undefined ? undefined : tokenProbe({ ...probe, pathPrefix, app });
-}
-
-function prefixOf(baseUrl: string): string {
-  return new URL(baseUrl).pathname.replace(/\/$/, '');
 }
 
 /** One budget per breaker key, shared by all replicas: their number is bounded by the API groups of the catalogue. */
@@ -133,9 +133,4 @@ function budgets(options: BudgetOptions, replicas: () => number): (breakerKey: s
     if (budget === undefined) byKey.set(breakerKey, (budget = new RetryBudget(options, replicas)));
     return budget;
   };
-}
-
-function fallbackPolicy(fallback: UpstreamConfig['fallback']): FallbackPolicy {
-  if (fallback === 'off') return { ...fallbackDefaults, off: true, afterAttempts: Infinity };
-  return { ...fallback, off: false };
 }

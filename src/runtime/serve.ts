@@ -51,7 +51,7 @@ export interface Served {
  * Starts the roles of a process: the admin port first, so that a probe can tell what is missing, then worker and doors.
  * Rejects with `config_invalid`, `port_in_use`, `data_folder_locked` ...; what was started until then is stopped. Kafka and
  * Redis that are away are waited for.
- * @param source looked at each second: changed routes are taken over
+ * @param source looked at each second, and at once on SIGHUP: changed routes and policies are taken over
  */
 export async function serve(
   config: Config,
@@ -142,6 +142,8 @@ export async function serve(
         worker?.add(changed.upstreams);
         doors?.replace(changed.upstreams);
         current.replace(changed.routes);
+        // Last: what is refused until here has changed no policy.
+        worker?.replace(changed.upstreams);
         if (roles.worker && changed.routes.length > 0) routeAll();
       });
     }

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config/config.ts';
 import type { LarkspurError } from '../model/errors.ts';
 import { createHouse, type House } from '../pipeline/house.ts';
+import { breakerRoom } from '../pipeline/rooms.ts';
 
 import { createDestinations } from './destinations.ts';
 import { houseOptions } from './house-options.ts';
@@ -16,6 +17,8 @@ export interface RunningWorker {
   readonly worker: Worker;
   /** Calls to these upstreams are made from now on, too. */
   add(upstreams: Config['upstreams']): void;
+  /** Calls to known upstreams follow these policies from their next attempt on. */
+  replace(upstreams: Config['upstreams']): void;
   /** Stops the worker in order, then closes its sockets. */
   stop(): Promise<Stopped>;
 }
@@ -47,6 +50,14 @@ export function startWorker(
     worker,
     add: (upstreams) => {
       for (const destination of destinations.add(upstreams)) house.welcome(destination);
+    },
+    replace: (upstreams) => {
+      for (const { destination, replaced, waiting, breakersBefore } of destinations.replace(upstreams)) {
+        const { name } = destination;
+        if (replaced.includes('breaker')) house.breakersChanged(destination);
+        for (const key of breakersBefore) house.lanes.wake(breakerRoom(name, key));
+        parts.log.info({ upstream: name, replaced, waiting }, 'an upstream follows its changed policies');
+      }
     },
     stop: async () => {
       const stopped = await worker.stop();

@@ -15,7 +15,7 @@ export interface ConfigSource {
 const lookEveryMs = 1_000;
 
 /**
- * Looks at the file each second and hands over what it says whenever its text has changed. A file with mistakes, or one that
+ * Looks at the file each second, and at once on SIGHUP, and hands over what it says whenever its text has changed. A file with mistakes, or one that
  * `apply` throws at, changes nothing: the log says why. Returns a function that stops looking.
  */
 export function watchConfig(
@@ -36,24 +36,34 @@ export function watchConfig(
     try {
       apply(source.load());
       reloads.add({ outcome: 'applied' });
-      log.info({ file }, 'the routes of the changed configuration are in use; all else waits for a restart');
+      log.info({ file }, 'routes and policies of the changed configuration are in use; all else waits for a restart');
     } catch (error) {
       reloads.add({ outcome: 'refused' });
       const cure = error instanceof LarkspurError ? error.cure : undefined;
       log.warn({ file, error: messageOf(error), cure }, 'the changed configuration has mistakes; the old one stays');
     }
   };
+  let looking = false;
   const look = async (): Promise<void> => {
     try {
       take(await readFile(file, 'utf8'));
     } catch {
       // Gone for a moment while somebody replaces it.
     }
-    if (!stopped) cancel = timers.after(lookEveryMs, () => void look());
+    looking = false;
+    if (!stopped) cancel = timers.after(lookEveryMs, begin);
   };
-  void look();
+  const begin = (): void => {
+    if (looking || stopped) return;
+    looking = true;
+    cancel();
+    void look();
+  };
+  begin();
+  process.on('SIGHUP', begin);
   return () => {
     stopped = true;
+    process.off('SIGHUP', begin);
     cancel();
   };
 }

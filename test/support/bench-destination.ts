@@ -84,6 +84,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
     answers: settings.answers ?? memoryAnswerCache(clock),
     fallback,
     attemptMs,
+    policies: 0,
   };
 }
 

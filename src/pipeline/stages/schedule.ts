@@ -65,6 +65,7 @@ export function laneOf({ partition }: AssignedPartition, key: string | undefined
  */
 export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: number): Gate {
   if (item.kind !== 'call') return go;
+  item.adoptPolicies();
   const lastStartMs = item.deadlineMs - minWorkMs;
   const wait = (job: Job, why: 'rate-limit' | 'breaker' | 'upstream-slots', room: string, untilMs: number): Gate => {
     // Waiting past the last useful moment helps nobody: let it through to end as too late, or to its fallback.

@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util';
+
+import { tokenProbe } from '../adapters/feishu/token-probe.ts';
+import { httpProbe } from '../adapters/http/health-probe.ts';
+import type { Config, UpstreamConfig } from '../config/config.ts';
+import { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
+import { fallbackDefaults } from '../operators/fallback/options.ts';
+import { RetryPlan } from '../operators/retry/retry-plan.ts';
+import type { Destination, FallbackPolicy } from '../pipeline/destination.ts';
+import type { HealthProbe } from '../ports/health-probe.ts';
+import type { Random } from '../ports/random.ts';
+
+/** What of a destination may be replaced while it works. */
+export type Policies = Pick<Destination, 'breakers' | 'probe' | 'retry' | 'fallback' | 'attemptMs'>;
+
+/** The same, while it is being replaced: nobody else may write. */
+export type Replaceable = { -readonly [Name in keyof Policies]: Policies[Name] } & { policies: number };
+
+/** The policies that an upstream's configuration asks for. */
+export function policiesOf(upstream: UpstreamConfig, apps: Config['apps'], random: Random): Policies {
+  const { retry, fallback, timeouts } = upstream;
+  const probe = probeOf(upstream, apps);
+  const breaker = upstream.breaker === 'off' ? undefined : { ...upstream.breaker, declaredProbe: probe !== undefined };
+  return {
+    breakers: breaker === undefined ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
+    probe,
+    retry: retry === 'off' ? undefined : new RetryPlan(retry, random),
+    fallback: fallbackPolicy(fallback),
+    attemptMs: timeouts.attemptMs,
+  };
+}
+
+/**
+ * Replaces the policies of a destination whose configuration differs, and those alone: a breaker that is configured as
+ * before keeps its state. @returns the names of what was replaced, and of what differs and waits for a restart
+ */
+export function replacePolicies(
+  destination: Replaceable,
+  [before, after]: readonly [UpstreamConfig, UpstreamConfig],
+  apps: Config['apps'],
+  random: Random,
+): { readonly replaced: readonly string[]; readonly waiting: readonly string[] } {
+  const differs = (Object.keys(after) as (keyof UpstreamConfig)[]).filter(
+    (name) => !isDeepStrictEqual(before[name], after[name]),
+  );
+  const changed = new Set<string>(differs);
+  if (before.timeouts.connectMs === after.timeouts.connectMs) changed.delete('timeouts');
+  const replaced: string[] = [];
+  const next = policiesOf(after, apps, random);
+  if (differs.includes('breaker') || differs.includes('probe')) {
+    destination.breakers = next.breakers;
+    destination.probe = next.probe;
+    replaced.push('breaker');
+  }
+  if (differs.includes('retry')) {
+    destination.retry = next.retry;
+    replaced.push('retry');
+  }
+  if (differs.includes('fallback')) {
+    destination.fallback = next.fallback;
+    replaced.push('fallback');
+  }
+  if (before.timeouts.attemptMs !== after.timeouts.attemptMs) {
+    destination.attemptMs = next.attemptMs;
+    replaced.push('timeouts.attemptMs');
+  }
+  if (replaced.length > 0) destination.policies++;
+  const waiting = [...changed].filter((name) => !['breaker', 'probe', 'retry', 'fallback'].includes(name));
+  return { replaced, waiting };
+}
+
+function probeOf({ probe, baseUrl }: UpstreamConfig, apps: Config['apps']): HealthProbe | undefined {
+  if (probe === undefined) return undefined;
+  const pathPrefix = prefixOf(baseUrl);
+  const { path } = probe;
+  if (path !== undefined) return httpProbe({ ...probe, pathPrefix, path });
+  const [app] = apps;
+  return app === undefined ? undefined : tokenProbe({ ...probe, pathPrefix, app });
+}
+
+/** The path of a base URL, without a trailing slash. */
+export function prefixOf(baseUrl: string): string {
+  return new URL(baseUrl).pathname.replace(/\/$/, '');
+}
+
+function fallbackPolicy(fallback: UpstreamConfig['fallback']): FallbackPolicy {
+  if (fallback === 'off') return { ...fallbackDefaults, off: true, afterAttempts: Infinity };
+  return { ...fallback, off: false };
+}

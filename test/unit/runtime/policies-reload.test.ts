@@ -1,0 +1,123 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { afterAll, afterEach, expect, it, vi } from 'vitest';
+
+import { serve, type Served } from '../../../src/runtime/serve.ts';
+import { ConfigFiles } from '../../support/config-file.ts';
+import { httpAsk } from '../../support/http-ask.ts';
+
+const soon = { timeout: 30_000, interval: 20 };
+vi.setConfig({ testTimeout: 60_000 });
+
+const files = new ConfigFiles();
+let served: Served;
+let upstream: Server;
+afterEach(async () => {
+  await served.stop();
+  upstream.close();
+});
+afterAll(() => files.remove());
+
+// Few at once and patient, so that a busy machine alone makes no attempt fail.
+const calm = 'concurrency: 8, timeouts: { connectMs: 10000, attemptMs: 10000, totalMs: 30000 }';
+
+/** A process with two upstreams: one that answers as `status` says, one that is well. */
+async function started() {
+  const state = { status: 503, seen: [] as string[] };
+  upstream = createServer((request, response) => {
+    state.seen.push(request.url ?? '');
+    response.statusCode = (request.url ?? '').startsWith('/sick') ? state.status : 200;
+    response.end('{}');
+  });
+  await new Promise<void>((listening) => upstream.listen(0, '127.0.0.1', listening));
+  const { port } = upstream.address() as AddressInfo;
+  const write = (sick: string, well = ''): string =>
+    files.write(`
+data: memory
+logLevel: silent
+listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
+upstreams:
+  sick: { baseUrl: 'http://127.0.0.1:${port}/sick', ${calm}${sick} }
+  well: { baseUrl: 'http://127.0.0.1:${port}/well', ${calm}${well} }
+`);
+  const file = write('');
+  const load = () => files.loadFile(file).config;
+  served = await serve(load(), [], { worker: true, ingress: true }, { file, load });
+  const admin = Number(new URL(served.adminUrl).port);
+  const ingress = Number(new URL(served.ingressUrl ?? '').port);
+  const call = async (name: string, path: string): Promise<{ status: number; text: string }> =>
+    httpAsk(ingress, '/v1/calls?wait=3s', {
+      method: 'POST',
+      body: JSON.stringify({ upstream: name, path, ttlMs: 2_500 }),
+    });
+  const reloads = async (outcome: string): Promise<number> => {
+    const { text } = await httpAsk(admin, '/metrics');
+    return Number(new RegExp(`larkspur_config_reloads_total\\{outcome="${outcome}"\\} (\\d+)`).exec(text)?.[1] ?? 0);
+  };
+  // The first look is what later ones are compared with.
+  await new Promise((passed) => setTimeout(passed, 200));
+  return { state, write, call, reloads };
+}
+
+it('S000-58: retry, breaker and fallback of one upstream are switched while it works; others keep their breaker as it is', async () => {
+  const { state, write, call, reloads } = await started();
+  const { destinations } = served.worker!.house;
+  expect((await call('well', '/a')).status).toBe(200);
+  const wellBreakers = destinations.get('well')?.breakers;
+  const wellBreaker = [...(wellBreakers?.entries() ?? [])][0]?.[1];
+  expect((await call('sick', '/a')).status).toBe(503);
+  expect(state.seen.filter((url) => url === '/sick/a').length).toBeGreaterThan(1);
+
+  write(', retry: off, breaker: off, fallback: { default: { later: true } }');
+  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), soon);
+  const answer = await call('sick', '/b');
+  expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
+    200,
+    { status: 'fallback', source: 'default', response: { body: { later: true } } },
+  ]);
+  expect(state.seen.filter((url) => url === '/sick/b')).toHaveLength(1);
+  expect(destinations.get('sick')?.breakers).toBeUndefined();
+  expect(destinations.get('well')?.breakers).toBe(wellBreakers);
+  expect([...(wellBreakers?.entries() ?? [])][0]?.[1]).toBe(wellBreaker);
+});
+
+it('a file with a mistake changes nothing; SIGHUP has it looked at at once', async () => {
+  const { write, reloads } = await started();
+  const { destinations } = served.worker!.house;
+  const before = { ...destinations.get('sick') };
+  write(', retry: off, breaker: { failureRatio: 7 }');
+  process.emit('SIGHUP');
+  await vi.waitFor(async () => expect(await reloads('refused')).toBe(1), soon);
+
+  expect({ ...destinations.get('sick') }).toEqual(before);
+});
+
+it('under load nothing is lost and nothing done twice, however often policies change', async () => {
+  const { state, write, reloads } = await started();
+  state.status = 200;
+  const { house } = served.worker!;
+  const results: unknown[] = [];
+  const ids = Array.from({ length: 3_000 }, (_, i) => `c-${i}`);
+  let written = 0;
+  for (const [i, id] of ids.entries()) {
+    const value = Buffer.from(JSON.stringify({ id, upstream: i % 2 === 0 ? 'sick' : 'well', path: `/${id}` }));
+    served.stores.sink.append({ topic: 'calls', key: Buffer.from(id), value, headers: [] }).subscribe({
+      next: () => written++,
+      error: (error: unknown) => results.push(error),
+    });
+    if (i % 1_000 === 500) {
+      write(i % 2_000 === 500 ? ', breaker: off, retry: { baseMs: 100 }' : ', breaker: { consecutiveFailures: 3 }');
+      process.emit('SIGHUP');
+      await new Promise((passed) => setTimeout(passed, 100));
+    }
+  }
+  await vi.waitFor(() => expect(served.worker!.worker.settled).toBe(ids.length), soon);
+
+  expect(await reloads('applied')).toBeGreaterThanOrEqual(2);
+  expect([written, results]).toEqual([ids.length, []]);
+  expect(state.seen.map((url) => url.split('/')[2]).sort()).toEqual([...ids].sort());
+  expect([...house.destinations.values()].map(({ slots }) => slots.inUse)).toEqual(
+    [...house.destinations.values()].map(() => 0),
+  );
+});
