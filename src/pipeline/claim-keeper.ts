@@ -152,6 +152,7 @@ export class ClaimKeeper {
       result: '',
       delayMs: 0,
       ttlMs: this.lifeMsFor(job),
+      nothingActed: job.ambiguousSinceMs === undefined,
     });
   }
 }

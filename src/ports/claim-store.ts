@@ -54,6 +54,8 @@ export interface Finish {
   readonly result: string;
   /** FAILED only: not to be claimed again before. */
   readonly delayMs: number;
+  /** FAILED only: nothing may have acted under this claim or an earlier one, so no first send is remembered. Default false. */
+  readonly nothingActed?: boolean;
   readonly ttlMs: number;
 }
 

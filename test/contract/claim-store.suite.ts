@@ -64,6 +64,15 @@ export function claimStoreSuite(
       expect(await claim()).toEqual(granted(2));
     });
 
+    it('remembers the first send of a claim that was given back, but for one under which nothing acted', async () => {
+      await claim({ sent: true });
+      await bench.advance(1_000);
+      await finish(1, { state: 'FAILED' });
+      expect(await claim({ sent: true })).toEqual(granted(2, 0, 1_000));
+      await finish(2, { state: 'FAILED', nothingActed: true });
+      expect(await claim({ sent: true })).toEqual(granted(3));
+    });
+
     it('S000-34: answers a second delivery with the stored result and grants nothing', async () => {
       await claim();
       expect(await finish(1)).toBe(true);

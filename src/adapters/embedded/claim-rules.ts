@@ -95,7 +95,8 @@ export function finishStep(record: ClaimRecord | undefined, finish: Finish, nowM
   const untilMs = failed ? nowMs + finish.delayMs : 0;
   const expiresMs = Math.max(nowMs + finish.ttlMs, untilMs);
   const result = failed ? '' : finish.result;
-  return { next: { ...record, state: finish.state, untilMs, expiresMs, result }, answer: true };
+  const firstSentMs = failed && finish.nothingActed === true ? 0 : record.firstSentMs;
+  return { next: { ...record, state: finish.state, untilMs, expiresMs, firstSentMs, result }, answer: true };
 }
 
 /** What may be told of a record. */

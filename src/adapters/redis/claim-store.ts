@@ -88,7 +88,8 @@ export class RedisClaimStore implements ClaimStore {
     const giveBack = (reply: ClaimReply): void => {
       if (reply.kind !== 'granted') return;
       const claim: Claim = { id, fence: reply.fence };
-      this.finish({ claim, state: 'FAILED', result: '', delayMs: 0, ttlMs }).subscribe();
+      const nothingActed = reply.firstSentAgoMs === undefined;
+      this.finish({ claim, state: 'FAILED', result: '', delayMs: 0, ttlMs, nothingActed }).subscribe();
     };
     const replicated = withoutStoreMs > 0 ? undefined : this.#replicated;
     const read = (reader: ReplyReader): ClaimReply => {
@@ -113,9 +114,10 @@ export class RedisClaimStore implements ClaimStore {
     return flags$.length === 0 ? of([]) : forkJoin(flags$);
   }
 
-  finish({ claim, state, result, delayMs, ttlMs }: Finish): Observable<boolean> {
+  finish({ claim, state, result, delayMs, ttlMs, nothingActed = false }: Finish): Observable<boolean> {
     return light((observer) => {
-      const args = ['f', this.#nonce(), claim.fence, stateLetters[state], result, Math.ceil(delayMs), lifeOf(ttlMs)];
+      const step = ['f', this.#nonce(), claim.fence, stateLetters[state], result, Math.ceil(delayMs), lifeOf(ttlMs)];
+      const args = [...step, nothingActed ? 1 : 0];
       return this.#ask(claim.id, args, { bytes: result.length, read: readFlag, observer });
     });
   }

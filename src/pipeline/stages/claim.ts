@@ -102,7 +102,8 @@ function ended(item: Job, turn: Scheduled, ending: Ending): Ended {
 
 /** Whether the call may go out although an earlier owner may have sent it before it vanished. */
 function afterTakeover(job: Job, reply: Extract<ClaimReply, { kind: 'granted' }>, nowMs: number): boolean {
-  if (reply.takeovers === 0 || reply.firstSentAgoMs === undefined) return true;
+  // Also where nobody vanished: another record of the call may have been sent, and be held outside with its outcome unknown.
+  if (reply.firstSentAgoMs === undefined) return true;
   mayHaveActed(job, nowMs - reply.firstSentAgoMs);
   return mayRepeat(job, nowMs);
 }

@@ -86,6 +86,7 @@ function finish(
       ending.kind === 'result' && json.length > mostStoredChars ? JSON.stringify(withoutBody(ending.result)) : json,
     delayMs,
     ttlMs: keeper.lifeMsFor(job) + delayMs,
+    nothingActed: job.ambiguousSinceMs === undefined,
   });
 }
 

@@ -6,7 +6,7 @@
 -- ARGV[3...]  per step its word and arguments:
 --   c nonce origin leaseMs ttlMs sent(0|1) round        claim
 --   e fence leaseMs                                     extend
---   f nonce fence state(F|P|D) result delayMs ttlMs     finish
+--   f nonce fence state(F|P|D) result delayMs ttlMs nothingActed(0|1)   finish
 --   v                                                   view
 -- Reply: one flat list, per step
 --   claim   1 fence firstSentAgoMs(-1: never) takeovers | 2 origin result | 3 waitMs | 4 origin result | 5 waitMs
@@ -108,12 +108,13 @@ end
 
 local function finish(key)
   local nonce, mine, ending, result = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
-  local delay, ttl = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
-  at = at + 6
+  local delay, ttl, nothingActed = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6] == '1'
+  at = at + 7
   local state, fence, round, takeovers, _, firstSent, mark, origin = load(key)
   if state == ending and fence == mine and mark == nonce then return tell(1) end
   if state ~= 'W' or fence ~= mine then return tell(0) end
   if ending == 'F' then
+    if nothingActed then firstSent = 0 end
     store(key, 'F', fence, round, takeovers, now + delay, firstSent, nonce, origin, '', 'PX', math.max(ttl, delay))
   else
     store(key, ending, fence, round, takeovers, 0, firstSent, nonce, origin, result, 'PX', ttl)
