@@ -27,8 +27,6 @@ export interface HeldState {
   readonly charged: number;
   /** How often it was held because of itself. */
   readonly holds: number;
-  /** When the first attempt left whose outcome is unknown, and how many of them there are. */
-  readonly ambiguous: { readonly sinceMs: number; readonly attempts: number } | undefined;
   readonly firstReadMs: number;
   readonly firstAttemptMs: number | undefined;
   readonly inFlightMs: number;

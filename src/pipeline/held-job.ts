@@ -9,7 +9,7 @@ import { type WaitReason, waitReasons } from './waits.ts';
 export function heldStateFor(job: Job, untilMs: number, why: WaitReason, clock: Clock): HeldState {
   const nowMs = clock.now();
   const epochOf = (monotonicMs: number): number => Math.round(clock.wall() + (monotonicMs - nowMs));
-  const { ambiguousSinceMs, firstAttemptMs, lastVerdict, longWait } = job;
+  const { firstAttemptMs, lastVerdict, longWait } = job;
   // One more step of the same wait: its end is not computed anew, so it does not move.
   const goesOn = longWait?.untilMs === untilMs;
   return {
@@ -23,10 +23,6 @@ export function heldStateFor(job: Job, untilMs: number, why: WaitReason, clock: 
     attemptsMade: job.attemptsMade,
     charged: job.charged,
     holds: job.holds,
-    ambiguous:
-      ambiguousSinceMs === undefined
-        ? undefined
-        : { sinceMs: epochOf(ambiguousSinceMs), attempts: job.ambiguousAttempts },
     firstReadMs: epochOf(job.received.readAtMs),
     firstAttemptMs: firstAttemptMs === undefined ? undefined : epochOf(firstAttemptMs),
     inFlightMs: Math.round(job.inFlightMs),
@@ -52,10 +48,6 @@ export function resumed(received: Received, request: Request, state: HeldState, 
   job.attemptsMade = state.attemptsMade;
   job.charged = state.charged;
   job.holds = state.holds;
-  if (state.ambiguous !== undefined) {
-    job.ambiguousSinceMs = monotonicOf(state.ambiguous.sinceMs);
-    job.ambiguousAttempts = state.ambiguous.attempts;
-  }
   if (state.firstAttemptMs !== undefined) job.firstAttemptMs = monotonicOf(state.firstAttemptMs);
   job.inFlightMs = state.inFlightMs;
   job.limitedMs = state.limitedMs;

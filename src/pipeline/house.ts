@@ -9,6 +9,7 @@ import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import type { ParkedRegister } from '../ports/parked-register.ts';
 import type { Random } from '../ports/random.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 import type { AssignedPartition, RecordSource } from '../ports/record-source.ts';
@@ -18,6 +19,7 @@ import { declaredProbes } from './declared-probes.ts';
 import type { Destination } from './destination.ts';
 import { Instruments } from './instruments.ts';
 import type { Decoded } from './job.ts';
+import { Lines } from './lines.ts';
 import { Partitions } from './partitions.ts';
 import { limitRoom } from './rooms.ts';
 import type { AdmitContext } from './stages/admit.ts';
@@ -74,6 +76,7 @@ export interface HouseParts {
   readonly source: RecordSource;
   readonly sink: RecordSink;
   readonly claims: ClaimStore;
+  readonly parked: ParkedRegister;
   readonly destinations: ReadonlyMap<string, Destination>;
 }
 
@@ -124,7 +127,9 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   let draining = false;
   const abandoned$ = new Subject<AssignedPartition>();
   const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
-    draining ? { kind: 'wait', room: drainingRoom, untilMs: Infinity } : gate(item, nowMs, turns, options.minWorkMs),
+    draining
+      ? { kind: 'wait', room: drainingRoom, untilMs: Infinity }
+      : gate(item, nowMs, { turns, lines, minWorkMs: options.minWorkMs }),
   );
   const lookers = new Set<(destination: Destination) => void>([watchBreakers(parts)]);
   const breakersChanged = (destination: Destination): void => lookers.forEach((look) => look(destination));
@@ -138,12 +143,19 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     // It was under way when its partition went: its lane is gone, so nobody here will come back to its claim.
     if (!partitions.holds(partition)) abandoned$.next(partition);
   });
+  const lines = new Lines({
+    register: parts.parked,
+    clock,
+    clusterId: () => source.clusterId(),
+    holds: (partition) => partitions.holds(partition),
+  });
   const keeper = new ClaimKeeper(claims, clock, options.leases, options.claimTtlMs);
   const instruments = new Instruments(parts.metrics, {
     rings,
     lanes,
     partitions,
     keeper,
+    lines,
     destinations: parts.destinations,
     clock,
   });
@@ -155,12 +167,14 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     lanes,
     partitions,
     keeper,
+    lines,
     turns,
     instruments,
     demand: new Demand(),
     welcome,
     lost: (partition) => {
       lanes.drop(partition);
+      lines.lost(partition);
       abandoned$.next(partition);
     },
     returnClaims$: abandoned$.pipe(eachOf((partition) => keeper.giveBack(partition))),

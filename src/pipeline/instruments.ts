@@ -11,6 +11,7 @@ import type { AssignedPartition } from '../ports/record-source.ts';
 import type { ClaimKeeper } from './claim-keeper.ts';
 import type { Destination } from './destination.ts';
 import type { Decoded, Ending, Job } from './job.ts';
+import type { Lines } from './lines.ts';
 import type { Partitions } from './partitions.ts';
 
 /** What the gauges look at. */
@@ -19,6 +20,7 @@ export interface Observed {
   readonly lanes: FairLanes<Decoded>;
   readonly partitions: Partitions;
   readonly keeper: ClaimKeeper;
+  readonly lines: Lines;
   readonly destinations: ReadonlyMap<string, Destination>;
   readonly clock: Clock;
 }
@@ -178,7 +180,8 @@ function quotaGauges(metrics: Metrics, { destinations, clock }: Observed): void 
   );
 }
 
-function gauges(metrics: Metrics, { rings, lanes, partitions, keeper, destinations, clock }: Observed): void {
+function gauges(metrics: Metrics, observed: Observed): void {
+  const { rings, lanes, partitions, keeper, lines, destinations, clock } = observed;
   const place = ({ topic, partition }: AssignedPartition): Labels => ({ topic, partition: String(partition) });
   const ring = ['topic', 'partition'];
   metrics.gauge('larkspur_ring_items', 'Records in the ring of a partition', ring, () =>
@@ -196,6 +199,9 @@ function gauges(metrics: Metrics, { rings, lanes, partitions, keeper, destinatio
   metrics.gauge('larkspur_lane_items', 'Records queued in lanes', [], () => [[{}, lanes.size] as const]);
   metrics.gauge('larkspur_turns', 'Records under way, from the lane to the durable end', [], () => [
     [{}, lanes.inTurn] as const,
+  ]);
+  metrics.gauge('larkspur_parked_keys', 'Keys of our partitions with a call in a delay topic', [], () => [
+    [{}, lines.keys] as const,
   ]);
   metrics.gauge('larkspur_claims_open', 'Claims held by this process', [], () => [[{}, keeper.size] as const]);
   const each = <T>(read: (destination: Destination) => T) => [...destinations.values()].map(read);

@@ -113,6 +113,8 @@ export class Job {
   longWait: LongWait | undefined;
   /** Whether its record fits a delay topic, as far as is known. */
   fitsOutside = true;
+  /** It would stand behind another call of its key past its deadline. */
+  outOfTime = false;
   /** A wait that is long enough to leave the process, found by the gate of the lanes. */
   leaving: { readonly untilMs: number; readonly why: WaitReason } | undefined;
   /** Between its turn and its return to the lane or its end: then its permits and its claim are in use. */

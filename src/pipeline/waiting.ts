@@ -6,12 +6,14 @@ import type { Clock } from '../ports/clock.ts';
 
 import type { ClaimKeeper } from './claim-keeper.ts';
 import type { Ended, Job, Scheduled } from './job.ts';
+import type { Lines } from './lines.ts';
 import type { Turns } from './turns.ts';
 import type { WaitReason } from './waits.ts';
 
 /** What a call needs to wait. */
 export interface Waiting {
   readonly clock: Clock;
+  readonly lines: Lines;
   readonly keeper: ClaimKeeper;
   readonly turns: Turns;
 }
@@ -26,7 +28,7 @@ export type Waits = Ended | Observable<never> | undefined;
 export function waitUntil(job: Job, turn: Scheduled, untilMs: number, why: WaitReason, context: Waiting): Waits {
   const nowMs = context.clock.now();
   job.waits(why, nowMs);
-  if (shouldLeave(job, untilMs - nowMs)) {
+  if (shouldLeave(job, untilMs - nowMs, context.lines)) {
     return { kind: 'ended', item: job, turn, ending: { kind: 'held', untilMs, why } };
   }
   return backToLane(job, turn, untilMs, context);
@@ -35,17 +37,14 @@ export function waitUntil(job: Job, turn: Scheduled, untilMs: number, why: WaitR
 // A minute's quota comes back within the minute: a call that has not begun is not moved for that.
 const longestUnbegunMs = 120_000;
 
-/** Whether a wait is long enough to leave for, and the call can go on in another process. */
-export function shouldLeave(job: Job, waitMs: number): boolean {
-  // Outside, a call could be overtaken by the next one of its key.
-  if (job.orderingKey !== undefined) return false;
-  const begun = job.attemptsMade > 0 || job.longWait !== undefined;
-  return waitMs >= (begun ? shortestOutsideMs : longestUnbegunMs) && job.fitsOutside && !onlyHere(job);
-}
-
-/** Some platforms take only the token of the first attempt for the sender of a repeat. */
-function onlyHere({ plan: { repeat }, ambiguousSinceMs }: Job): boolean {
-  return ambiguousSinceMs !== undefined && repeat.kind === 'keyed' && repeat.perToken === true;
+/**
+ * Whether a wait is long enough to leave for, and the call can go on in another process: not while an attempt of it may
+ * have acted, for then its claim has to go on saying so to everybody else with its id.
+ */
+export function shouldLeave(job: Job, waitMs: number, lines: Lines): boolean {
+  const begun = job.attemptsMade > 0 || job.longWait !== undefined || job.waitingFor === 'order';
+  const isLong = waitMs >= (begun ? shortestOutsideMs : longestUnbegunMs);
+  return isLong && job.fitsOutside && job.ambiguousSinceMs === undefined && lines.mayLeave(job);
 }
 
 /**

@@ -40,7 +40,14 @@ export function startWorker(
     shared: sharedTokens(config, stores, parts),
   });
   const house = createHouse(
-    { ...parts, source: stores.source(), sink: stores.sink, claims: stores.claims, destinations: destinations.byName },
+    {
+      ...parts,
+      source: stores.source(),
+      sink: stores.sink,
+      claims: stores.claims,
+      parked: stores.parked,
+      destinations: destinations.byName,
+    },
     houseOptions(config.worker),
   );
   const worker = new Worker(house, { drainMs: config.drainMs, onFailure });

@@ -14,6 +14,7 @@ import { RedisClaimStore } from '../adapters/redis/claim-store.ts';
 import { ClaimsThroughOutage } from '../adapters/redis/claims-through-outage.ts';
 import { RedisConnection } from '../adapters/redis/client.ts';
 import { RedisEntryStore } from '../adapters/redis/entry-store.ts';
+import { RedisParkedRegister } from '../adapters/redis/parked-register.ts';
 import { RedisQuotaLog } from '../adapters/redis/quota-log.ts';
 import { memoryAnswerCache } from '../adapters/system/answer-cache.ts';
 import type { Config } from '../config/config.ts';
@@ -26,6 +27,7 @@ import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import { type Metrics, noMetrics } from '../ports/metrics.ts';
+import type { ParkedRegister } from '../ports/parked-register.ts';
 import type { QuotaLog } from '../ports/quota-log.ts';
 import type { Random } from '../ports/random.ts';
 import type { RecordFinder } from '../ports/record-finder.ts';
@@ -50,6 +52,8 @@ export interface Stores {
   readonly group: string;
   readonly sink: RecordSink;
   readonly claims: ClaimStore;
+  /** Which calls wait outside, in delay topics. */
+  readonly parked: ParkedRegister;
   /** Counts starts: for all workers on Redis, else for this process. */
   readonly quota: QuotaLog;
   /** Last good answers of an upstream: shared by all workers on Redis, else kept in this process. */
@@ -97,6 +101,7 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     group: 'larkspur-worker',
     sink: store.sink,
     claims: store.claims,
+    parked: store.parked,
     quota: new MemoryQuotaLog(clock),
     answers: () => memoryAnswerCache(clock),
     eventClaims: store.eventClaims,
@@ -139,6 +144,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
   });
   const claims = new ClaimsThroughOutage(inRedis, parts);
   const quota = new RedisQuotaLog(redis, parts.timers, parts.log, { keyPrefix });
+  const parked = new RedisParkedRegister(redis, parts.log, { keyPrefix, group: kafka.topicPrefix + kafka.group });
   const eventClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${keyPrefix}event:` });
   const requestClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${keyPrefix}request:` });
   const tokenClaims = new RedisClaimStore(redis, parts.log, { keyPrefix: `${keyPrefix}token:` });
@@ -157,6 +163,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     group: kafka.group,
     sink,
     claims,
+    parked,
     quota,
     answers: (upstream) =>
       new RedisAnswerCache({ ...parts, redis, near: memoryAnswerCache(parts.clock), prefix: `${answers}${upstream}:` }),
@@ -186,6 +193,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       await sink.close();
       claims.close();
       inRedis.close();
+      parked.close();
       await quota.close();
       eventClaims.close();
       await Promise.all([redis.close(), waiting?.close()]);

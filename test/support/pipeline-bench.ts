@@ -131,6 +131,7 @@ export class PipelineBench {
         source,
         sink: this.sink,
         claims: this.store.claims,
+        parked: this.store.parked,
         destinations,
       },
       { ...houseDefaults, ...this.#options.house },

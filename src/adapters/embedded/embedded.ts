@@ -4,6 +4,7 @@ import type { InRecord } from '../../model/record.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
+import type { ParkedRegister } from '../../ports/parked-register.ts';
 import type { RecordFinder } from '../../ports/record-finder.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 import type { RecordSource } from '../../ports/record-source.ts';
@@ -16,6 +17,7 @@ import { EmbeddedFinder } from './finder.ts';
 import { LmdbStore } from './lmdb-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { Offsets } from './offsets.ts';
+import { EmbeddedParkedRegister } from './parked-register.ts';
 import { EmbeddedReader } from './reader.ts';
 import { toInRecord } from './record-codec.ts';
 import { EmbeddedSink } from './sink.ts';
@@ -46,6 +48,8 @@ export interface Embedded {
   readonly claims: ClaimStore;
   /** Claims on events that come in, with ids of their own. */
   readonly eventClaims: ClaimStore;
+  /** Calls that wait in delay topics. */
+  readonly parked: ParkedRegister;
   readonly reader: TopicReader;
   /** Claims on requests, likewise. */
   readonly requestClaims: ClaimStore;
@@ -85,6 +89,7 @@ class OpenHouse implements Embedded {
   readonly finder: RecordFinder;
   readonly claims: EmbeddedClaims;
   readonly eventClaims: EmbeddedClaims;
+  readonly parked: ParkedRegister;
   readonly reader: TopicReader;
   readonly requestClaims: EmbeddedClaims;
   readonly tokenClaims: EmbeddedClaims;
@@ -103,6 +108,7 @@ class OpenHouse implements Embedded {
     this.sink = new EmbeddedSink(this.#topics, this.#store, clock);
     this.finder = new EmbeddedFinder(this.#topics);
     this.claims = new EmbeddedClaims(this.#store, clock, timers);
+    this.parked = new EmbeddedParkedRegister(this.#store);
     this.eventClaims = new EmbeddedClaims(this.#store, clock, timers, 'event-claims');
     this.reader = new EmbeddedReader(this.#topics, this.#offsets, this.clusterId, nextTurn);
     this.requestClaims = new EmbeddedClaims(this.#store, clock, timers, 'request-claims');

@@ -102,7 +102,7 @@ export class FairLanes<T> {
   }
 
   /**
-   * Puts an item at the end of its lane.
+   * Puts an item into its lane, by its order: mostly at the end.
    * @throws LarkspurError `internal` when there is no room; ask `hasRoom` and `laneHasRoom` first
    * @throws RangeError when the cost is out of range
    */
@@ -118,6 +118,8 @@ export class FairLanes<T> {
       lane = new Lane<T>(place.lane);
       this.#lanes.set(lane.key, lane);
     }
+    // What its head has waited for is not what the new one waits for.
+    if (lane.goesFirst(place.order)) this.#release(lane);
     lane.push(item, place);
     this.#size += 1;
     if (lane.queue?.room !== undefined) lane.queue.room.items += 1;

@@ -13,6 +13,8 @@ export interface Place {
   readonly tenant: string;
   /** Quota units of the item, mostly 1; in [1, 1000]. */
   readonly cost: number;
+  /** Of two items of a lane that wait for their turn the one with less goes first, equal ones as they came. Default 0. */
+  readonly order?: number;
 }
 
 /**
@@ -119,12 +121,36 @@ export class Lane<T> implements Linked<Lane<T>> {
     this.key = key ?? this;
   }
 
+  /** Whether an item of that order would come before all others. */
+  goesFirst(order = 0): boolean {
+    return this.head !== undefined && this.state !== 'busy' && order < orderOf(this.head);
+  }
+
   push(item: T, place: Place): void {
     const entry: Entry<T> = { item, place, next: undefined };
+    const { order = 0 } = place;
+    this.length += 1;
+    if (this.#tail === undefined || orderOf(this.#tail) <= order) this.#append(entry);
+    else if (this.goesFirst(order)) {
+      entry.next = this.head;
+      this.head = entry;
+    } else this.#insert(entry, order);
+  }
+
+  #append(entry: Entry<T>): void {
     if (this.#tail === undefined) this.head = entry;
     else this.#tail.next = entry;
     this.#tail = entry;
-    this.length += 1;
+  }
+
+  /** Behind the head, in turn or not, and behind whatever is not greater; before the tail, which is. */
+  #insert(entry: Entry<T>, order: number): void {
+    let before = this.head;
+    while (before?.next !== undefined && orderOf(before.next) <= order) before = before.next;
+    if (before === undefined) return;
+    entry.next = before.next;
+    before.next = entry;
+    if (entry.next === undefined) this.#tail = entry;
   }
 
   shift(): void {
@@ -164,4 +190,8 @@ export class Lane<T> implements Linked<Lane<T>> {
     }
     return removed;
   }
+}
+
+function orderOf<T>({ place: { order = 0 } }: Entry<T>): number {
+  return order;
 }

@@ -48,7 +48,7 @@ function begin(work: Claimed | Ended, context: Running): Step {
   if (work.kind === 'ended') return work;
   const { plan, destination, deadlineMs } = work.job;
   // Who is too late needs neither token nor slot.
-  if (deadlineMs - context.clock.now() < context.minWorkMs) return ended(work, tooLate(work.job));
+  if (work.job.outOfTime || deadlineMs - context.clock.now() < context.minWorkMs) return ended(work, tooLate(work.job));
   if (plan.token === undefined || destination.tokens === undefined) return inSlot(work, undefined, context);
   return andThen(destination.tokens.get(plan.token), (reply): Step => {
     switch (reply.kind) {

@@ -1,30 +1,97 @@
-import type { OperatorFunction } from 'rxjs';
+import type { Observable, OperatorFunction } from 'rxjs';
 
+import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Logger } from '../../ports/logger.ts';
+import type { ParkedCall } from '../../ports/parked-register.ts';
 import type { Ended, Job, Scheduled } from '../job.ts';
-import { waitUntil, type Waiting, type Waits } from '../waiting.ts';
+import { waitUntil, type Waiting } from '../waiting.ts';
+import type { WaitReason } from '../waits.ts';
 
 /** What hold needs. */
-export type HoldContext = Waiting;
+export interface HoldContext extends Waiting {
+  readonly log: Logger;
+  readonly minWorkMs: number;
+}
+
+type Held = Observable<Scheduled | Ended> | Scheduled | Ended | undefined;
+
+// While the register cannot be read nobody knows who is outside.
+const registerLookMs = 500;
 
 /**
- * Waiting outside: a call whose wait is long leaves for a delay topic before anybody claims it, and one that comes back
- * from there goes on with its wait, if that is not over.
+ * Waiting outside: a call whose wait is long leaves for a delay topic before anybody claims it, one that comes back from
+ * there goes on with its wait if that is not over, and one with an earlier call of its key outside lines up behind it.
  */
 export function hold(context: HoldContext): OperatorFunction<Scheduled, Scheduled | Ended> {
-  return eachOf((turn: Scheduled) => {
+  return eachOf((turn: Scheduled): Held => {
     const { item } = turn;
-    if (item.kind !== 'call' || (item.longWait === undefined && item.leaving === undefined)) return turn;
-    return holdOne(item, turn, context);
+    return item.kind === 'call' ? holdOne(item, turn, context) : turn;
   });
 }
 
-function holdOne(job: Job, turn: Scheduled, context: HoldContext): Scheduled | Waits {
+function holdOne(job: Job, turn: Scheduled, context: HoldContext): Held {
+  const { lines } = context;
+  const { orderingKey, received } = job;
+  if (orderingKey !== undefined && lines.of(received.partition) === undefined) return afterReading(job, turn, context);
+  const wait = longestOf(job, context);
+  if (wait === undefined) return turn;
+  if (wait.why === 'order' && wait.untilMs + context.minWorkMs > job.deadlineMs) {
+    job.outOfTime = true;
+    return turn;
+  }
+  return waitUntil(job, turn, wait.untilMs, wait.why, context);
+}
+
+function afterReading(job: Job, turn: Scheduled, context: HoldContext): Held {
+  const { lines, clock } = context;
+  if (!lines.readable()) return waitUntil(job, turn, clock.now() + registerLookMs, 'order', context);
+  return andThen(lines.read(job.received.partition), (): Held => holdOne(job, turn, context));
+}
+
+interface Wait {
+  readonly untilMs: number;
+  readonly why: WaitReason;
+}
+
+/** What a call has to wait for before it may be claimed; `undefined` for nothing. */
+function longestOf(job: Job, context: HoldContext): Wait | undefined {
+  const { lines, clock, log } = context;
   const { longWait, leaving } = job;
-  const nowMs = context.clock.now();
+  const ahead = lines.ahead(job);
+  if (longWait === undefined && leaving === undefined && ahead === undefined) return undefined;
+  const nowMs = clock.now();
+  if (longWait !== undefined && longWait.untilMs <= nowMs) job.longWait = undefined;
+  const waits: Wait[] = [];
+  if (longWait !== undefined) waits.push({ untilMs: longWait.untilMs, why: job.waitingFor ?? 'retry' });
+  if (leaving !== undefined) waits.push(leaving);
+  if (ahead !== undefined) {
+    const untilMs = behind(ahead, clock);
+    if (untilMs === undefined) {
+      log.error(
+        { key: ahead.key, offset: ahead.offset },
+        'a call did not come back from its delay topic: its key goes on',
+      );
+      lines.forget(job, ahead);
+      return longestOf(job, context);
+    }
+    waits.push({ untilMs, why: 'order' });
+  }
   job.leaving = undefined;
-  const untilMs = Math.max(longWait?.untilMs ?? 0, leaving?.untilMs ?? 0);
-  if (untilMs > nowMs) return waitUntil(job, turn, untilMs, leaving?.why ?? job.waitingFor ?? 'retry', context);
-  job.longWait = undefined;
-  return turn;
+  const longest = waits.reduce((one, other) => (other.untilMs > one.untilMs ? other : one));
+  return longest.untilMs > nowMs ? longest : undefined;
+}
+
+// A call that comes back is there at once, and its lane lets it go first: this is for one that is late.
+const soonestLookMs = 1_000;
+const longestLookMs = 3_600_000;
+const lostAfterMs = 24 * 3_600_000;
+
+/** Until when to stand behind a call that is outside: until it is due; the later it is, the longer. `undefined`: it is lost. */
+function behind({ dueMs }: ParkedCall, clock: Clock): number | undefined {
+  const nowMs = clock.now();
+  const lateMs = clock.wall() - dueMs;
+  if (lateMs > lostAfterMs) return undefined;
+  return lateMs < 0 ? nowMs - lateMs : nowMs + Math.max(soonestLookMs, Math.min(lateMs, longestLookMs));
 }

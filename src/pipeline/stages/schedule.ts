@@ -7,6 +7,7 @@ import type { Clock, Timers } from '../../ports/clock.ts';
 import type { AssignedPartition } from '../../ports/record-source.ts';
 import { mayHaveFallback } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
+import { type Lines, offsetOf } from '../lines.ts';
 import { limitRoom } from '../rooms.ts';
 import type { Turns } from '../turns.ts';
 import { shouldLeave } from '../waiting.ts';
@@ -48,6 +49,7 @@ function place(item: Decoded): Place {
     priority: item.call.priority ?? 'normal',
     tenant: `${item.call.app ?? ''}/${item.call.tenant ?? ''}`,
     cost: 1,
+    order: offsetOf(item.received),
   };
 }
 
@@ -59,11 +61,18 @@ export function laneOf({ partition }: AssignedPartition, key: string | undefined
   return key === undefined ? undefined : `${partition}/${key}`;
 }
 
+/** What the gate of the lanes looks at. */
+interface GateContext {
+  readonly turns: Turns;
+  readonly lines: Lines;
+  readonly minWorkMs: number;
+}
+
 /**
  * Whether the head of a lane could start now, and if not, which room it waits in and until when. Takes nothing: what it
  * finds free is taken in the attempt. Who would wait for long is let through to leave for a delay topic.
  */
-export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: number): Gate {
+export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs }: GateContext): Gate {
   if (item.kind !== 'call') return go;
   item.adoptPolicies();
   const lastStartMs = item.deadlineMs - minWorkMs;
@@ -71,7 +80,7 @@ export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: numb
     // Waiting past the last useful moment helps nobody: let it through to end as too late, or to its fallback.
     if (untilMs !== Infinity && untilMs > lastStartMs) return go;
     job.waits(why, nowMs);
-    if (untilMs !== Infinity && shouldLeave(job, untilMs - nowMs)) {
+    if (untilMs !== Infinity && shouldLeave(job, untilMs - nowMs, lines)) {
       job.leaving = { untilMs, why };
       return go;
     }
@@ -79,6 +88,8 @@ export function gate(item: Decoded, nowMs: number, turns: Turns, minWorkMs: numb
   };
   const { destination, plan } = item;
   if (nowMs > lastStartMs) return go;
+  // Its own wait, and whoever is before it, come first: what it would wait for here it does not need yet.
+  if ((item.longWait?.untilMs ?? 0) > nowMs || lines.ahead(item) !== undefined) return go;
   if (destination.working.inUse >= destination.working.limit) {
     return wait(item, 'upstream-slots', item.rooms.slots, Infinity);
   }

@@ -10,6 +10,7 @@ import type { RecordSink } from '../../ports/record-sink.ts';
 import type { ClaimKeeper } from '../claim-keeper.ts';
 import type { Instruments } from '../instruments.ts';
 import type { Ended, Ending, HeldClaim, Job, Settled } from '../job.ts';
+import type { Lines } from '../lines.ts';
 import type { Partitions } from '../partitions.ts';
 import { type Terminal, terminalOf, withoutBody } from '../terminal-record.ts';
 import type { Turns } from '../turns.ts';
@@ -19,6 +20,7 @@ export interface SettleContext {
   readonly clock: Clock;
   readonly claims: ClaimStore;
   readonly keeper: ClaimKeeper;
+  readonly lines: Lines;
   readonly partitions: Partitions;
   readonly sink: RecordSink;
   readonly turns: Turns;
@@ -47,11 +49,11 @@ function settleOne(ended: Ended, context: SettleContext): Observable<Settled> | 
   if (item.kind === 'call') context.turns.leaveDoor(item);
   const terminal = terminalOf(item, ending, context.clock);
   if (terminal === undefined) return settled(ended, context);
-  if (item.kind !== 'call' || item.claim === undefined) return write(ended, terminal, context);
+  if (item.kind !== 'call' || item.claim === undefined) return parkAndWrite(ended, terminal, context);
   return andThen(finish(item, item.claim, ending, terminal, context), (ours) => {
     context.keeper.forget(item);
     item.claim = undefined;
-    return ours ? write(ended, terminal, context) : superseded(ended, context);
+    return ours ? parkAndWrite(ended, terminal, context) : superseded(ended, context);
   });
 }
 
@@ -61,12 +63,27 @@ function settled({ item, turn, ending }: Ended, { turns, instruments }: SettleCo
   return { received: item.received, ending: ending.kind };
 }
 
+/** Who leaves is written down first: from then on nobody of its key goes before it. */
+function parkAndWrite(ended: Ended, terminal: Terminal, context: SettleContext): Observable<Settled> | Settled {
+  const { item, ending } = ended;
+  if (ending.kind !== 'held' || item.kind !== 'call' || !context.partitions.holds(item.received.partition))
+    return write(ended, terminal, context);
+  return andThen(context.lines.park(item, ending.untilMs), () => write(ended, terminal, context));
+}
+
 /** Writes the terminal record. A partition that was lost meanwhile gets it from its next owner, out of the claim. */
 function write(ended: Ended, { record }: Terminal, context: SettleContext): Observable<Settled> | Settled {
   if (!context.partitions.holds(ended.item.received.partition)) return settled(ended, context);
   return andThen(context.sink.append(record), (ack) =>
-    ack.kind === 'written' ? settled(ended, context) : smaller(ended, ack.limitBytes, context),
+    ack.kind === 'written' ? unpark(ended, context) : smaller(ended, ack.limitBytes, context),
   );
+}
+
+/** With its terminal record written, whoever stands behind it may go. */
+function unpark(ended: Ended, context: SettleContext): Observable<Settled> | Settled {
+  const { item, ending } = ended;
+  const unparked$ = ending.kind === 'held' ? undefined : context.lines.unpark(item.received);
+  return unparked$ === undefined ? settled(ended, context) : andThen(unparked$, () => settled(ended, context));
 }
 
 /** Ends the claim with the terminal record, or gives it back until a wait is over. `false`: somebody else has taken the call over, and ends it. */

@@ -1,6 +1,7 @@
 import type { Destination } from '../../../src/pipeline/destination.ts';
 import type { House } from '../../../src/pipeline/house.ts';
 import type { ClaimStore } from '../../../src/ports/claim-store.ts';
+import type { ParkedRegister } from '../../../src/ports/parked-register.ts';
 import type { RecordSink } from '../../../src/ports/record-sink.ts';
 import type { RecordSource } from '../../../src/ports/record-source.ts';
 import type { Process } from '../world/process.ts';
@@ -11,6 +12,7 @@ export interface Ports {
   readonly source: RecordSource;
   readonly sink: RecordSink;
   readonly claims: ClaimStore;
+  readonly parked: ParkedRegister;
 }
 
 /** A bug on purpose, put between the parts of a house. The simulation must find it. */

@@ -13,6 +13,7 @@ import { seededRandom } from '../../support/virtual-time.ts';
 
 import { Claims } from './claims.ts';
 import type { Member } from './member.ts';
+import { Parked } from './parked.ts';
 import type { Process } from './process.ts';
 import { QuotaClient } from './quota.ts';
 import { Sink } from './sink.ts';
@@ -69,7 +70,7 @@ export function buildHouse(
     ['feishu', destinationOf('feishu')],
     ['news', destinationOf('news')],
   ]);
-  const real = { source: member, sink: new Sink(process), claims: new Claims(process) };
+  const real = { source: member, sink: new Sink(process), claims: new Claims(process), parked: new Parked(process) };
   const ports = world.mutant?.ports?.(real, process) ?? real;
   const { ringCapacity } = sizes;
   const house = createHouse(

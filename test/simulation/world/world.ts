@@ -5,6 +5,7 @@ import { Audit } from './audit.ts';
 import { ClaimServer } from './claim-server.ts';
 import { Clockwork } from './clockwork.ts';
 import { Group } from './group.ts';
+import { ParkedServer } from './parked.ts';
 import type { Process } from './process.ts';
 import { QuotaServer } from './quota.ts';
 import { Replica } from './replica.ts';
@@ -25,6 +26,7 @@ export class World {
   readonly group: Group;
   readonly claims: ClaimServer;
   readonly quota: QuotaServer;
+  readonly parked: ParkedServer;
   readonly upstream: UpstreamServer;
   readonly audit: Audit;
   /** The present life of each replica. */
@@ -42,6 +44,7 @@ export class World {
     this.group = new Group(this);
     this.claims = new ClaimServer(this);
     this.quota = new QuotaServer(this);
+    this.parked = new ParkedServer();
     this.upstream = new UpstreamServer(this);
     this.audit = new Audit(this);
   }
@@ -122,6 +125,7 @@ export class World {
         told(() => {
           this.claims.loseAll();
           this.quota.loseAll();
+          this.parked.loseAll();
         });
         break;
       case 'claims-clock':

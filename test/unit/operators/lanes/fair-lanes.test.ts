@@ -37,6 +37,35 @@ describe('FairLanes: order', () => {
     expect(lanes.nextWakeMs()).toBeUndefined();
   });
 
+  it('puts an item with an order where it belongs, however late it comes, and never before one in turn', () => {
+    const lanes = lanesWith();
+    for (const order of [5, 7, 6, 3]) lanes.add(`a${order}`, at('a', { order }));
+    const first = take(lanes);
+    for (const order of [1, 4, 7, 9]) lanes.add(`b${order}`, at('a', { order }));
+    first.done();
+    expect([first.item, ...serve(lanes)]).toEqual(['a3', 'b1', 'b4', 'a5', 'a6', 'a7', 'b7', 'b9']);
+    expect(lanes.size).toBe(0);
+  });
+
+  it('lets an item that comes before a sleeping one go at once, and the sleeper right after it', () => {
+    const lanes = lanesWith();
+    lanes.add('a2', at('a', { order: 2 }));
+    take(lanes).again(1_000);
+    lanes.add('a1', at('a', { order: 1 }));
+    expect(lanes.nextWakeMs()).toBeUndefined();
+    expect(serve(lanes, 5)).toEqual(['a1', 'a2']);
+  });
+
+  it('asks anew for an item that comes before one in a waiting room', () => {
+    const lanes = lanesWith((item) => (item === 'a2' ? { kind: 'wait', room: 'r', untilMs: Infinity } : go));
+    lanes.add('a2', at('a', { order: 2, tenant: 'other', priority: 'bulk' }));
+    expect(serve(lanes)).toEqual([]);
+    lanes.add('a1', at('a', { order: 1 }));
+    expect(lanes.roomStats('r')).toBeUndefined();
+    expect(serve(lanes)).toEqual(['a1']);
+    expect(lanes.roomStats('r')).toMatchObject({ lanes: 1, items: 1 });
+  });
+
   it('offers at once what goes again with a time that has passed', () => {
     const lanes = lanesWith();
     lanes.add('a1', at('a'));

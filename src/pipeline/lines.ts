@@ -1,0 +1,135 @@
+import { map, type Observable, of, shareReplay } from 'rxjs';
+
+import { andThen } from '../operators/interop/and-then.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ParkedCall, ParkedRegister, ParkedScope } from '../ports/parked-register.ts';
+import type { AssignedPartition } from '../ports/record-source.ts';
+
+import type { Job, Received } from './job.ts';
+import { ParkedKeys } from './parked-keys.ts';
+
+/** What is known of one partition. */
+interface Known {
+  readonly scope: ParkedScope;
+  readonly keys: ParkedKeys;
+}
+
+interface Held {
+  readonly read$: Observable<Known>;
+  known: Known | undefined;
+}
+
+/** What lines need. */
+export interface LinesParts {
+  readonly register: ParkedRegister;
+  readonly clock: Clock;
+  readonly clusterId: () => string;
+  /** Whether a partition still is ours. */
+  readonly holds: (partition: AssignedPartition) => boolean;
+}
+
+/**
+ * Order per key beyond the process: a call of a key that has an earlier call outside lines up behind it. The register is
+ * read once for each partition that comes to us, when its first call with a key has its turn; from then on all is known
+ * here, and who has nobody outside asks nobody.
+ */
+export class Lines {
+  readonly #parts: LinesParts;
+  // By number: partition p of `calls` and of every delay topic is one line of keys.
+  readonly #held = new Map<number, Held>();
+
+  constructor(parts: LinesParts) {
+    this.#parts = parts;
+  }
+
+  /** Keys with calls outside, as far as is known here. */
+  get keys(): number {
+    let keys = 0;
+    for (const { known } of this.#held.values()) keys += known?.keys.size ?? 0;
+    return keys;
+  }
+
+  /** Whether a call may leave: with a key it has to be written down first. */
+  mayLeave({ orderingKey }: Job): boolean {
+    return orderingKey === undefined || this.#parts.register.ready();
+  }
+
+  /** The call of the same key that is outside and has to end before this one. */
+  ahead({ orderingKey, received }: Job): ParkedCall | undefined {
+    const keys = this.of(received.partition);
+    if (keys === undefined || keys.size === 0 || orderingKey === undefined) return undefined;
+    return keys.ahead(orderingKey, offsetOf(received));
+  }
+
+  /** A call is not outside any more, whatever the register says. */
+  forget({ received: { partition } }: Job, { offset }: ParkedCall): void {
+    this.of(partition)?.remove(offset);
+  }
+
+  /** What is outside of a partition, `undefined` before it was read. */
+  of({ partition }: AssignedPartition): ParkedKeys | undefined {
+    return this.#held.get(partition)?.known?.keys;
+  }
+
+  /** Reads what is outside of a partition, unless that is known. Emits once. */
+  read(partition: AssignedPartition): Observable<unknown> {
+    return this.#read(partition);
+  }
+
+  /** Whether it is worth while to read now. */
+  readable(): boolean {
+    return this.#parts.register.ready();
+  }
+
+  /** A partition was lost: its next owner may write other things down. */
+  lost({ partition }: AssignedPartition): void {
+    this.#held.delete(partition);
+  }
+
+  /** Writes down that a call waits outside until then. Emits once; `false`: its partition is lost. */
+  park(job: Job, untilMs: number): Observable<boolean> {
+    const { received, orderingKey: key } = job;
+    if (key === undefined) return of(true);
+    const { clock, register, holds } = this.#parts;
+    const dueMs = Math.round(clock.wall() + (untilMs - clock.now()));
+    return andThen(this.#read(received.partition), ({ scope, keys }) => {
+      const call = { key, offset: offsetOf(received), dueMs };
+      keys.add(call);
+      return andThen(register.put(scope, call), (stored): Observable<boolean> => {
+        if (stored) return of(true);
+        this.lost(received.partition);
+        // Somebody else had it meanwhile, who may have written more down.
+        return holds(received.partition) ? this.park(job, untilMs) : of(false);
+      });
+    });
+  }
+
+  /** A record has its ending: whoever stands behind it may go. Emits once; at once where it never was outside. */
+  unpark(received: Received): Observable<unknown> | undefined {
+    const known = this.#held.get(received.partition.partition)?.known;
+    const offset = offsetOf(received);
+    if (known === undefined || (received.held === undefined && !known.keys.has(offset))) return undefined;
+    known.keys.remove(offset);
+    return this.#parts.register.remove(known.scope, offset);
+  }
+
+  #read({ partition }: AssignedPartition): Observable<Known> {
+    const found = this.#held.get(partition);
+    if (found !== undefined) return found.known === undefined ? found.read$ : of(found.known);
+    const name = `${this.#parts.clusterId()}/calls/${partition}`;
+    const held: Held = {
+      known: undefined,
+      read$: this.#parts.register.open(name).pipe(
+        map(({ fence, calls }) => (held.known = { scope: { partition: name, fence }, keys: new ParkedKeys(calls) })),
+        shareReplay({ bufferSize: 1, refCount: true }),
+      ),
+    };
+    this.#held.set(partition, held);
+    return held.read$;
+  }
+}
+
+/** Where a call stands among those of its partition: where it first stood. */
+export function offsetOf({ record, held }: Received): number {
+  return (held?.first ?? record).offset;
+}
