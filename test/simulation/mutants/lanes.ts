@@ -1,5 +1,3 @@
-import { map } from 'rxjs';
-
 import type { Mutant } from './mutant.ts';
 
 /** Bugs in who goes when. */
@@ -40,18 +38,6 @@ export const laneMutants: readonly Mutant[] = [
     house: ({ lines }) => {
       lines.ahead = () => undefined;
     },
-  },
-  {
-    name: 'forgets with a restart or a rebalance which keys have a call outside',
-    ports: ({ parked, ...ports }) => ({
-      ...ports,
-      parked: {
-        open: (partition) => parked.open(partition).pipe(map(({ fence }) => ({ fence, calls: [] }))),
-        put: (scope, call) => parked.put(scope, call),
-        remove: (scope, offset) => parked.remove(scope, offset),
-        ready: () => parked.ready(),
-      },
-    }),
   },
   {
     name: 'never tells the register that a call has come back and ended',

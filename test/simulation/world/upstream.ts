@@ -75,7 +75,7 @@ export class UpstreamClient implements Upstream {
     const cancel = this.#process.after(timeoutMs, () => end(timedOut));
     world.clock.in(thereMs, () => {
       if (acting.has(answer)) world.upstream.act(attempt);
-      const exchange = exchangeOf(answer, attempt, world.plan.sizes.replicas);
+      const exchange = exchangeOf(answer, attempt);
       if (exchange !== undefined) this.#process.deliver(backMs, () => end(exchange));
     });
     return () => {
@@ -99,7 +99,7 @@ type Wire = Answer | 'stale-token';
 const acting: ReadonlySet<Wire> = new Set(['ok', 'slow', 'late', 'reset-after', 'error-after', 'hang-after']);
 const timedOut: Exchange = { kind: 'failed', failure: 'attempt-timeout', sent: true, message: 'no answer in time' };
 
-function exchangeOf(answer: Wire, { id, nth, large }: Attempt, replicas: number): Exchange | undefined {
+function exchangeOf(answer: Wire, { nth, large }: Attempt): Exchange | undefined {
   switch (answer) {
     case 'ok':
     case 'slow':
@@ -113,7 +113,7 @@ function exchangeOf(answer: Wire, { id, nth, large }: Attempt, replicas: number)
     case 'error-after':
       return answered(503, {});
     case 'limited':
-      return answered(429, {}, { 'x-ogw-ratelimit-reset': String(resetSeconds(id, nth, replicas)) });
+      return answered(429, {}, { 'x-ogw-ratelimit-reset': String(1 + (nth % 3)) });
     case 'stale-token':
       return answered(400, { code: 99_991_663, msg: 'token invalid' });
     case 'wrong':
@@ -123,12 +123,6 @@ function exchangeOf(answer: Wire, { id, nth, large }: Attempt, replicas: number)
     case 'late':
       return undefined;
   }
-}
-
-/** Mostly soon; for some calls long enough to wait outside. One worker alone forgets with its end who told it to rest. */
-function resetSeconds(id: string, nth: number, replicas: number): number {
-  const number = Number(/\d+/.exec(id)?.[0] ?? 1);
-  return replicas > 1 && nth === 1 && number % 3 === 0 ? 11 + (number % 20) : 1 + (nth % 3);
 }
 
 function wordOf(exchange: Exchange): string {
