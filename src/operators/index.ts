@@ -21,7 +21,7 @@ export { fallbackDefaults, type FallbackOptions } from './fallback/options.ts';
 export { mergeMapBounded, type MergeMapBoundedOptions } from './lanes/merge-map-bounded.ts';
 export { CoolDowns } from './limit/cool-down.ts';
 export { ExactLog } from './limit/exact-log.ts';
-export { Limiter, type LimiterOptions, type LimiterSnapshot } from './limit/limiter.ts';
+export { QuotaBook, type QuotaBookOptions } from './limit/quota-book.ts';
 export { type BudgetOptions, holdStepsMs, type Jitter, retryDefaults, type RetryOptions } from './retry/options.ts';
 export { askedWaitMs, spreadWaitMs } from './retry/retry-after.ts';
 export { RetryBudget } from './retry/retry-budget.ts';

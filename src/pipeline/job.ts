@@ -121,6 +121,8 @@ export class Job {
   underWay = false;
   /** What it holds of its upstream's door; kept by the turns. */
   readonly door = { here: false, placed: false, promised: false };
+  /** It goes back to its lane with a start of its own at a time. */
+  appointed = false;
   /** When the first attempt left whose outcome is unknown. */
   ambiguousSinceMs: number | undefined;
   /** Version of the token with which that attempt was made; unknown when an earlier owner made it. */

@@ -61,7 +61,7 @@ export class Turns {
   back(job: Job, turn: Scheduled, notBeforeMs: number): void {
     job.underWay = false;
     this.leaveDoor(job);
-    turn.again(notBeforeMs);
+    turn.again(notBeforeMs, job.appointed);
     this.#returned(job);
     this.#tellIdle();
   }

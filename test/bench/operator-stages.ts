@@ -5,7 +5,7 @@ import {
   breakerDefaults,
   Bulkhead,
   ExactLog,
-  Limiter,
+  QuotaBook,
   RetryBudget,
   retryDefaults,
   RetryPlan,
@@ -121,7 +121,7 @@ function retryDelay(): Stage {
 }
 
 function composed(): Stage {
-  const limiter = new Limiter();
+  const quota = new QuotaBook();
   const bulkhead = new Bulkhead({ limit: 32 });
   const guard = new Breaker(breakerDefaults, random);
   const plan = new RetryPlan(retryDefaults, random);
@@ -138,7 +138,7 @@ function composed(): Stage {
       for (let i = 0; i < count; i++) {
         nowMs += 300;
         if (guard.peek(nowMs) !== undefined || !bulkhead.tryAcquire()) continue;
-        const permit = limiter.tryTake(keys, nowMs) === 0 ? guard.acquire(nowMs) : undefined;
+        const permit = quota.take(keys, 1, nowMs).granted === 1 ? guard.acquire(nowMs) : undefined;
         if (permit?.kind === 'permit') {
           const failed = i % 20 === 0;
           guard.record(permit, nowMs, failed, 50);

@@ -28,8 +28,11 @@ export const go: Gate = { kind: 'go' };
  */
 export interface Turn<T> {
   readonly item: T;
-  /** Back to the front of its lane, which sleeps until then (a time that has passed: offered again at once). */
-  again(notBeforeMs: number): void;
+  /**
+   * Back to the front of its lane, which sleeps until then (a time that has passed: offered again at once).
+   * @param appointed it has a place at that time: it goes before all others then, and is not charged once more
+   */
+  again(notBeforeMs: number, appointed?: boolean): void;
   /** The lane goes on with its next item. */
   done(): void;
 }
@@ -53,6 +56,8 @@ export class FairLanes<T> {
   readonly #rounds: DeficitRounds<T>;
   readonly #rooms: WaitingRooms<T>;
   readonly #asleep = new NotBeforeHeap<Lane<T>>();
+  /** Lanes whose time has come and that go before all others. */
+  readonly #appointed: Lane<T>[] = [];
   readonly #lanes = new Map<unknown, Lane<T>>();
   readonly #changed = new Listeners();
   #size = 0;
@@ -133,6 +138,13 @@ export class FairLanes<T> {
     for (let lane = this.#asleep.popDue(nowMs); lane !== undefined; lane = this.#asleep.popDue(nowMs)) {
       lane.alarm = undefined;
       lane.state = 'idle';
+      if (lane.appointed) this.#appointed.push(lane);
+      else this.#settle(lane);
+    }
+    for (let lane = this.#appointed.shift(); lane !== undefined; lane = this.#appointed.shift()) {
+      // Somebody may have come for it, or gone with it, meanwhile.
+      if (lane.state !== 'idle' || lane.head === undefined) continue;
+      if (this.#gate(lane.head.item, nowMs).kind === 'go') return this.#start(lane, lane.head.item);
       this.#settle(lane);
     }
     for (let lane = this.#rounds.candidate(); lane?.head !== undefined; lane = this.#rounds.candidate()) {
@@ -217,9 +229,10 @@ export class FairLanes<T> {
     this.#inTurn += 1;
     const turn: Turn<T> = {
       item,
-      again: (notBeforeMs) => {
+      again: (notBeforeMs, appointed = false) => {
         if (lane.turn !== turn) return;
         this.#release(lane);
+        lane.appointed = appointed;
         this.#size += 1;
         lane.state = 'asleep';
         lane.alarm = this.#asleep.add(notBeforeMs, lane);

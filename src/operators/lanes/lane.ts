@@ -110,6 +110,8 @@ export class Lane<T> implements Linked<Lane<T>> {
   previous: Lane<T> | undefined;
   queue: LaneQueue<T> | undefined;
   alarm: HeapEntry<Lane<T>> | undefined;
+  /** Its head has a place at the time for which it sleeps. */
+  appointed = false;
   /** The turn that may still be ended; anything else that claims to be one is over. */
   turn: object | undefined;
   head: Entry<T> | undefined;

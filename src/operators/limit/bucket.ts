@@ -1,7 +1,7 @@
 import type { LimitKey, RateWindow } from '../../ports/profile.ts';
 import type { BucketView } from '../../ports/quota-log.ts';
 
-import { aheadMs, leadMs, stretchedMs } from './options.ts';
+import { aheadMs, factorRule, leadMs, stretchedMs } from './options.ts';
 import { type Outage, ShadowLog } from './shadow-log.ts';
 
 /** So many may ask together although the fair share is smaller: one round trip for one start would be dear. */
@@ -81,7 +81,9 @@ export class Bucket {
   nextAt(atMs: number, isFirst: boolean, inHand: number, nowMs: number): void {
     // Who holds some asks again shortly before they are used up; who does not as soon as there may be room.
     const earlierMs = !isFirst ? 0 : inHand > 0 ? leadMs : aheadMs / 2;
-    this.#askAtMs = Math.max(nowMs, atMs - earlierMs);
+    // An ask says that more is wanted: only then a share that was learned grows again.
+    const latestMs = this.factor < 1 ? nowMs + factorRule.everyMs : Infinity;
+    this.#askAtMs = Math.max(nowMs, Math.min(atMs - earlierMs, latestMs));
   }
 
   /** The log said so. */

@@ -22,15 +22,15 @@ export class Hands {
     return hand;
   }
 
-  /** When the next start may be made that is not promised; `undefined`: none is in hand. */
-  nextMs(limits: readonly LimitKey[]): number | undefined {
-    return this.#byName.get(nameOf(limits))?.nextMs();
+  /** When the next start may be made by who has an appointment, or by who has none; `undefined`: none is in hand. */
+  nextMs(limits: readonly LimitKey[], appointed: boolean): number | undefined {
+    return this.#byName.get(nameOf(limits))?.nextMs(appointed);
   }
 
   /** Makes a start whose time has come. */
-  take(limits: readonly LimitKey[], nowMs: number): Grant | undefined {
+  take(limits: readonly LimitKey[], nowMs: number, appointed: boolean): Grant | undefined {
     const hand = this.#byName.get(nameOf(limits));
-    const grant = hand?.take(nowMs);
+    const grant = hand?.take(nowMs, appointed);
     this.#tidy(hand);
     return grant;
   }

@@ -29,8 +29,8 @@ interface Bucket {
 const lookedAt = 8;
 
 /**
- * The rules of a quota log, for one process: the same decisions as `scripts/quota.lua` makes in Redis, and its model in
- * tests. Sliding logs per window with a learned factor and cool-downs. Reads no clock; times are milliseconds that do
+ * Exact limits of one process over the buckets that a call draws from: what an embedded worker counts by, and the model of
+ * `scripts/quota.lua`, which decides the same in Redis. Sliding logs per window with a learned factor and cool-downs. Reads no clock; times are milliseconds that do
  * not go back.
  */
 export class QuotaBook {
@@ -41,6 +41,11 @@ export class QuotaBook {
   constructor({ stretchMs = defaultStretchMs, maxBuckets = 10_000 }: QuotaBookOptions = {}) {
     this.#stretchMs = stretchMs;
     this.#maxBuckets = maxBuckets;
+  }
+
+  /** Buckets that it remembers. */
+  get size(): number {
+    return this.#buckets.size;
   }
 
   /** Grants as many of the wanted starts as all buckets have room for; see {@link QuotaLog}. */

@@ -13,7 +13,9 @@ import { defaultStretchMs, type SharedLimiterOptions, type SharedLimiterSnapshot
 import type { Outage } from './shadow-log.ts';
 import { Split } from './split.ts';
 import type { Learned } from './starts-in-hand.ts';
-import { type Grant, isUnlimited, type Taken } from './taken.ts';
+import { type Earliest, type Grant, isUnlimited, type Taken } from './taken.ts';
+
+const askLog = { kind: 'log' } as const;
 
 /**
  * Exact limits over all replicas. A call starts when all of its buckets grant it. The shared log is asked for many calls
@@ -63,14 +65,15 @@ export class SharedLimiter {
   /**
    * From when on a call is worth letting through, given what is promised, and the key that decides it. `atMs` is `nowMs`
    * when it is worth it now; for calls without limits `key` is `''`.
+   * @param appointed an ask told it a start of its own
    */
-  earliestMs(limits: readonly LimitKey[], nowMs: number): { readonly atMs: number; readonly key: string } {
-    let earliest = { atMs: nowMs, key: limits[0]?.key ?? '' };
+  earliestMs(limits: readonly LimitKey[], nowMs: number, appointed = false): Earliest {
+    let earliest: Earliest = { atMs: nowMs, key: limits[0]?.key ?? '' };
     for (const { key } of limits) {
       if (this.#coolDowns.untilMs(key, nowMs) > earliest.atMs)
         earliest = { atMs: this.#coolDowns.untilMs(key, nowMs), key };
     }
-    const startMs = this.#hands.nextMs(limits);
+    const startMs = this.#hands.nextMs(limits, appointed);
     if (startMs !== undefined)
       return startMs > earliest.atMs ? { atMs: startMs, key: limits.at(-1)?.key ?? '' } : earliest;
     const outage = this.#split.outage(nowMs);
@@ -107,16 +110,15 @@ export class SharedLimiter {
   }
 
   /** A start now, if it is known here whether there is one. */
-  take(limits: readonly LimitKey[], nowMs: number): Taken {
+  take(limits: readonly LimitKey[], nowMs: number, appointed = false): Taken {
     for (const { key } of limits) {
       const untilMs = this.#coolDowns.untilMs(key, nowMs);
       if (untilMs > nowMs) return this.#refuse(untilMs, key);
     }
     if (isUnlimited(limits)) return { kind: 'granted', grant: { atMs: nowMs, stamp: undefined } };
-    const grant = this.#hands.take(limits, nowMs);
+    const grant = this.#hands.take(limits, nowMs, appointed);
     if (grant !== undefined) return { kind: 'granted', grant };
-    const outage = this.#split.outage(nowMs);
-    return outage === undefined ? { kind: 'ask' } : this.#takeSplit(limits, nowMs, outage);
+    return this.#takeSplit(limits, nowMs, this.#split.outage(nowMs));
   }
 
   /**
@@ -179,8 +181,8 @@ export class SharedLimiter {
     return bucket.hold(nowMs);
   }
 
-  #takeSplit(limits: readonly LimitKey[], nowMs: number, outage: Outage): Taken {
-    const ruling = this.#split.rule(limits, nowMs, outage);
+  #takeSplit(limits: readonly LimitKey[], nowMs: number, outage: Outage | undefined): Taken {
+    const ruling = outage === undefined ? askLog : this.#split.rule(limits, nowMs, outage);
     switch (ruling.kind) {
       case 'log':
         return { kind: 'ask' };

@@ -49,6 +49,8 @@ export class StartsInHand {
   readonly #parts: HandParts;
   readonly #waiters: Subscriber<Taken>[] = [];
   readonly #starts: Start[] = [];
+  /** Starts in hand for which a call was told the time. */
+  #appointed = 0;
   #ahead = 0;
   #asking = false;
   #answeredMs = -Infinity;
@@ -68,17 +70,18 @@ export class StartsInHand {
     return this.#starts.length;
   }
 
-  /** When the next start may be made that is not for one of those who were let through already. */
-  nextMs(): number | undefined {
-    return this.#starts[this.promised]?.atMs;
+  /** When the next start may be made: of those with an appointment, else of those that were granted ahead of need. */
+  nextMs(appointed: boolean): number | undefined {
+    return appointed || this.#spare > this.promised ? this.#starts[0]?.atMs : undefined;
   }
 
   /** Makes a start whose time has come. */
-  take(nowMs: number): Grant | undefined {
+  take(nowMs: number, appointed: boolean): Grant | undefined {
     const [start] = this.#starts;
     // A timer may be a little early.
-    if (start === undefined || start.atMs > nowMs + 1) return undefined;
+    if (start === undefined || start.atMs > nowMs + 1 || !(appointed || this.#spare > 0)) return undefined;
     this.#starts.shift();
+    if (appointed) this.#appointed = Math.max(0, this.#appointed - 1);
     return this.#parts.start(this.limits, start);
   }
 
@@ -97,7 +100,12 @@ export class StartsInHand {
   /** Gives all of them back, or forgets them where the log cannot be told. */
   drop(tell: boolean): void {
     this.#cancelReturn();
+    this.#appointed = 0;
     this.#giveBack(this.#starts.splice(0), tell);
+  }
+
+  get #spare(): number {
+    return this.#starts.length - this.#appointed;
   }
 
   #send(): void {
@@ -137,7 +145,9 @@ export class StartsInHand {
         continue;
       }
       this.#starts.push({ ...start, keptUntilMs: start.atMs + (waiter === undefined ? lifeMs : keptMs) });
-      if (waiter !== undefined) told.push([waiter, { kind: 'wait', untilMs: start.atMs, key: this.#narrowest }]);
+      if (waiter === undefined) continue;
+      this.#appointed += 1;
+      told.push([waiter, { kind: 'wait', untilMs: start.atMs, key: this.#narrowest, appointed: true }]);
     }
     this.#starts.sort((a, b) => a.atMs - b.atMs);
     // Those that came too late for this ask, and those who wanted more than there was.
@@ -166,6 +176,7 @@ export class StartsInHand {
     const over = this.#starts.filter(({ keptUntilMs }) => keptUntilMs <= nowMs);
     for (const start of over) this.#starts.splice(this.#starts.indexOf(start), 1);
     this.#ahead = Math.max(0, this.#ahead - over.length);
+    this.#appointed = Math.min(this.#appointed, this.#starts.length);
     this.#giveBack(over, true);
     this.#setReturn(nowMs);
   }

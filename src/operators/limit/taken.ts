@@ -8,10 +8,16 @@ export interface Grant {
   readonly stamp: number | undefined;
 }
 
-/** Whether a call may start now. `ask`: nobody here knows, the log must be asked. */
+/** From when on something may be worth while, and the key of the bucket that decides it. */
+export interface Earliest {
+  readonly atMs: number;
+  readonly key: string;
+}
+
+/** Whether a call may start now. `appointed`: it has a start of its own at that time. `ask`: nobody here knows, the log must be asked. */
 export type Taken =
   | { readonly kind: 'granted'; readonly grant: Grant }
-  | { readonly kind: 'wait'; readonly untilMs: number; readonly key: string }
+  | { readonly kind: 'wait'; readonly untilMs: number; readonly key: string; readonly appointed?: true }
   | { readonly kind: 'ask' };
 
 /** Whether none of the buckets has a limit; they may rest all the same. */

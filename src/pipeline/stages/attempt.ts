@@ -103,7 +103,8 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
   const { breaker } = job;
   const openUntilMs = breaker?.peek(nowMs);
   if (openUntilMs !== undefined) return without(refusedByBreaker(work, openUntilMs, context));
-  answered ??= destination.limiter.take(plan.limits, nowMs);
+  answered ??= destination.limiter.take(plan.limits, nowMs, job.appointed);
+  job.appointed = answered.kind === 'wait' && answered.appointed === true;
   if (answered.kind === 'ask') return askFirst(work, token, free, context);
   if (answered.kind === 'wait') return without(waits(work, 'rate-limit', answered.untilMs, context));
   context.turns.granted(job);

@@ -99,7 +99,7 @@ export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs }: 
   if (openUntilMs !== undefined && !mayHaveFallback(item)) {
     return wait(item, 'breaker', item.rooms.breaker, openUntilMs);
   }
-  const { atMs, key } = destination.limiter.earliestMs(plan.limits, nowMs);
+  const { atMs, key } = destination.limiter.earliestMs(plan.limits, nowMs, item.appointed);
   if (atMs > nowMs) return wait(item, 'rate-limit', limitRoom(destination.name, key), atMs);
   return go;
 }

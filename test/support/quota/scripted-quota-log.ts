@@ -26,11 +26,15 @@ export class ScriptedQuotaLog implements QuotaLog {
   roundTrips = 0;
   readonly recorded: (readonly number[])[] = [];
   readonly #time: Clock & Timers;
+  readonly #others: readonly ScriptedQuotaLog[];
+  readonly #listeners: ((key: string, restMs: number) => void)[] = [];
   #pending: (() => void)[] = [];
   #answers: (() => void)[] = [];
   #out = false;
 
-  constructor(time: Clock & Timers, book = new QuotaBook({ stretchMs: 0 })) {
+  /** @param others logs of other processes that hear of a rest */
+  constructor(time: Clock & Timers, book = new QuotaBook({ stretchMs: 0 }), others: readonly ScriptedQuotaLog[] = []) {
+    this.#others = others;
     this.#time = time;
     this.#book = book;
   }
@@ -66,7 +70,21 @@ export class ScriptedQuotaLog implements QuotaLog {
   }
 
   refused(refusal: QuotaRefusal): Observable<BucketView> {
-    return this.#later(() => (this.away ? undefined : this.#book.refused(refusal, this.#time.now())));
+    return this.#later(() => {
+      if (this.away) return undefined;
+      for (const other of this.#others) {
+        if (other !== this) this.#time.after(this.rttMs / 2, () => other.#hear(refusal));
+      }
+      return this.#book.refused(refusal, this.#time.now());
+    });
+  }
+
+  onRest(tell: (key: string, restMs: number) => void): void {
+    this.#listeners.push(tell);
+  }
+
+  #hear({ limit, coolMs }: QuotaRefusal): void {
+    for (const tell of this.#listeners) tell(limit.key, coolMs);
   }
 
   ready(): boolean {

@@ -114,7 +114,7 @@ describe('a quota shared by several workers', () => {
     windows.current = windows.current.map((window) => window.withLimit(50));
     bench.run(95_000);
     expect(startsIn(265_000 - 4 * windowMs, 265_000)).toBeGreaterThanOrEqual(199);
-  });
+  }, 60_000);
 
   it('is exact also where the way to the upstream takes 20 to 55 ms, and one worker is held up for 40 ms now and then', () => {
     const { bench, upstream } = fleet(3_000);
