@@ -22,6 +22,8 @@ export class QuotaServer {
   epoch = 0;
   /** When it last forgot everything. */
   lostMs = -Infinity;
+  /** Who is told of a rest that somebody was given. */
+  readonly listeners: { readonly process: Process; readonly tell: (key: string, restMs: number) => void }[] = [];
   readonly #world: World;
 
   constructor(world: World) {
@@ -72,7 +74,15 @@ export class QuotaClient implements QuotaLog {
   }
 
   refused(refusal: QuotaRefusal): Observable<BucketView> {
-    return this.#ask<BucketView>(undefined, () => (book, nowMs) => ({ answer: book.refused(refusal, nowMs) }));
+    return this.#ask<BucketView>(undefined, () => (book, nowMs) => {
+      const answer = book.refused(refusal, nowMs);
+      this.#tellOthers(refusal.limit.key, answer.coolMs);
+      return { answer };
+    });
+  }
+
+  onRest(tell: (key: string, restMs: number) => void): void {
+    this.#process.world.quota.listeners.push({ process: this.#process, tell });
   }
 
   ready(): boolean {
@@ -117,6 +127,16 @@ export class QuotaClient implements QuotaLog {
 
   #tell(apply: (book: QuotaBook, nowMs: number) => void): void {
     if (this.#process.enter('quota')) this.#travel(this.#messages++, apply);
+  }
+
+  /** As a channel does it: to whoever listens now, and nothing comes back. */
+  #tellOthers(key: string, restMs: number): void {
+    for (const { process, tell } of this.#process.world.quota.listeners) {
+      if (process === this.#process) continue;
+      process.deliver(process.draw(0.2, 4, 'quota rest', this.#messages), () => {
+        tell(key, restMs);
+      });
+    }
   }
 
   #travel(nth: number, arrived: (book: QuotaBook, nowMs: number) => void): void {
