@@ -2,7 +2,8 @@ import type { HeldState } from '../model/held.ts';
 import type { InRecord } from '../model/record.ts';
 import type { Clock } from '../ports/clock.ts';
 
-import { Job, type Received, type Request } from './job.ts';
+import { Job, type Request } from './job.ts';
+import type { Received } from './received.ts';
 import { type WaitReason, waitReasons } from './waits.ts';
 
 /** What a call takes with it into a delay topic. @param untilMs monotonic: not before */

@@ -1,40 +1,17 @@
 import type { Call } from '../model/call.ts';
 import type { DeadLetterReason } from '../model/dead-letter.ts';
 import type { Exchange, Verdict } from '../model/outcome.ts';
-import type { InRecord } from '../model/record.ts';
 import type { Attempt, Result } from '../model/result.ts';
 import { isoTime } from '../model/time.ts';
 import type { Breaker, Permit } from '../operators/breaker/breaker.ts';
 import type { Turn } from '../operators/lanes/fair-lanes.ts';
 import type { CallPlan } from '../ports/profile.ts';
-import type { AssignedPartition } from '../ports/record-source.ts';
 
 import type { Destination } from './destination.ts';
+import type { Received } from './received.ts';
 import { type Rooms, roomsOf } from './rooms.ts';
 import { type Share, sharesOf } from './shares.ts';
 import type { LongWait, Waited, WaitReason } from './waits.ts';
-
-/** A record as it was read, with the name that it keeps for ever. */
-export interface Received {
-  readonly partition: AssignedPartition;
-  readonly record: InRecord;
-  /** Of the record that first brought the call: one out of a delay topic keeps it. */
-  readonly origin: string;
-  /** Monotonic: when the call was first read, by whoever did. */
-  readonly readAtMs: number;
-  /** What the record holds in a buffer. */
-  readonly bytes: number;
-  /** Of a record in a delay topic. */
-  readonly held?: Outside;
-}
-
-/** What is special about a record that comes out of a delay topic. */
-export interface Outside {
-  /** Monotonic: its topic holds every record until then. */
-  readonly dueMs: number;
-  /** Where the call stood first. */
-  readonly first: Pick<InRecord, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
-}
 
 /** How a record ends. */
 export type Ending =

@@ -5,8 +5,9 @@ import type { Clock } from '../ports/clock.ts';
 import type { ParkedCall, ParkedRegister, ParkedScope } from '../ports/parked-register.ts';
 import type { AssignedPartition } from '../ports/record-source.ts';
 
-import type { Job, Received } from './job.ts';
+import type { Job } from './job.ts';
 import { ParkedKeys } from './parked-keys.ts';
+import type { Received } from './received.ts';
 
 /** What is known of one partition. */
 interface Known {

@@ -2,8 +2,8 @@ import type { RingSet } from '../operators/ring/ring-set.ts';
 import type { AssignedPartition, Commit } from '../ports/record-source.ts';
 
 import { decodeDone, encodeDone } from './commit-metadata.ts';
-import type { Received } from './job.ts';
 import { OffsetTracker } from './offset-tracker.ts';
+import type { Received } from './received.ts';
 
 interface Held {
   readonly tracker: OffsetTracker;

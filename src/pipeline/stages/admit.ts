@@ -6,8 +6,9 @@ import type { RingSet } from '../../operators/ring/ring-set.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { AssignedPartition } from '../../ports/record-source.ts';
 import type { Instruments } from '../instruments.ts';
-import type { Decoded, Received } from '../job.ts';
+import type { Decoded } from '../job.ts';
 import type { Partitions } from '../partitions.ts';
+import type { Received } from '../received.ts';
 
 import type { Arrival } from './decode.ts';
 

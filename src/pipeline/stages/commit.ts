@@ -2,8 +2,8 @@ import { Observable, type OperatorFunction, Subscription } from 'rxjs';
 
 import type { Timers } from '../../ports/clock.ts';
 import type { RecordSource } from '../../ports/record-source.ts';
-import type { Received } from '../job.ts';
 import type { Partitions } from '../partitions.ts';
+import type { Received } from '../received.ts';
 
 /** What commit needs. */
 export interface CommitContext {

@@ -14,7 +14,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { AssignedPartition, SourceEvent } from '../../ports/record-source.ts';
 import type { Destination } from '../destination.ts';
 import { resumed } from '../held-job.ts';
-import { type Decoded, type Ending, Job, type Outside, type Received } from '../job.ts';
+import { type Decoded, type Ending, Job } from '../job.ts';
+import type { Outside, Received } from '../received.ts';
 
 /** What decode hands on: partitions come and go, records in between. */
 export type Arrival<T = Decoded> =

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { RingSet } from '../../../src/operators/ring/ring-set.ts';
-import type { Decoded, Received } from '../../../src/pipeline/job.ts';
+import type { Decoded } from '../../../src/pipeline/job.ts';
 import { Partitions } from '../../../src/pipeline/partitions.ts';
+import type { Received } from '../../../src/pipeline/received.ts';
 import type { AssignedPartition, Commit } from '../../../src/ports/record-source.ts';
 
 type Make = (rings: RingSet<AssignedPartition, Decoded>) => Partitions;

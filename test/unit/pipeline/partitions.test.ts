@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { RingSet } from '../../../src/operators/ring/ring-set.ts';
 import { encodeDone } from '../../../src/pipeline/commit-metadata.ts';
-import type { Decoded, Received } from '../../../src/pipeline/job.ts';
+import type { Decoded } from '../../../src/pipeline/job.ts';
 import { trackerCapacity } from '../../../src/pipeline/offset-tracker.ts';
 import { Partitions } from '../../../src/pipeline/partitions.ts';
+import type { Received } from '../../../src/pipeline/received.ts';
 import type { AssignedPartition } from '../../../src/ports/record-source.ts';
 
 function world() {
