@@ -66,7 +66,7 @@ export interface EventIntakeOptions {
 // Shorter than Feishu's first redelivery after 15 s, so that what a crashed process held is taken then.
 const leaseMs = 10_000;
 const renewMs = 3_000;
-const askAgainMs = 100;
+const askAgainMs = 25;
 // Records carry the clock of who wrote them.
 const clockSkewMs = 60_000;
 
