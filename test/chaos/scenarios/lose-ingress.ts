@@ -21,6 +21,8 @@ const inTimeMs = 100;
 const bareEveryMs = 50;
 // Until everybody has seen that the broker is gone, or what waited has been delivered again.
 const afterwardsMs = 5_000;
+// So long at least answers are timed while all is well.
+const calmMs = 2_000;
 
 /**
  * Signed, encrypted events over 200 chats to two ingresses, a fifth of them twice, while one ingress is killed and comes
@@ -49,6 +51,7 @@ export const loseIngress: Scenario = ({ events, outageSeconds, tell }) =>
       });
 
     await untilTaken(0.2);
+    await sleep(startedMs + afterwardsMs + calmMs - Date.now());
     const killedMs = Date.now();
     await ingresses[0]?.kill9();
     await sleep(2_000);

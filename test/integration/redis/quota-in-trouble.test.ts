@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -42,8 +43,8 @@ describe.skipIf(redisMissing !== '')(`quota on a real Redis ${redisMissing}`, ()
     return { log, limiter: new SharedLimiter({ log, clock: systemClock, timers: systemTimers }) };
   }
 
-  async function start(limiter: SharedLimiter, limits: readonly LimitKey[]): Promise<Taken> {
-    const taken = limiter.take(limits, systemClock.now());
+  async function start(limiter: SharedLimiter, limits: readonly LimitKey[], appointed = false): Promise<Taken> {
+    const taken = limiter.take(limits, systemClock.now(), appointed);
     return taken.kind === 'ask' ? only(limiter.ask(limits)) : taken;
   }
 
@@ -51,13 +52,16 @@ describe.skipIf(redisMissing !== '')(`quota on a real Redis ${redisMissing}`, ()
     const processes = await Promise.all([1, 2, 3, 4].map(join));
     const startedMs = performance.now();
     const grants: number[] = [];
+    // A caller comes back when it was told to, and has its own start then, if it was given one.
+    const callers = processes.flatMap(({ limiter }) => Array.from({ length: 10 }, () => limiter));
     await Promise.all(
-      processes.map(async ({ limiter }) => {
+      callers.map(async (limiter) => {
+        let appointed = false;
         while (performance.now() - startedMs < 4_000) {
-          const wave = await Promise.all(Array.from({ length: 10 }, () => start(limiter, [tier])));
-          for (const taken of wave) if (taken.kind === 'granted') grants.push(taken.grant.stamp ?? 0);
-          const { atMs } = limiter.earliestMs([tier], systemClock.now());
-          await new Promise((resolve) => setTimeout(resolve, Math.max(1, atMs - systemClock.now())));
+          const taken = await start(limiter, [tier], appointed);
+          appointed = taken.kind === 'wait' && taken.appointed === true;
+          if (taken.kind === 'granted') grants.push(taken.grant.stamp ?? 0);
+          if (taken.kind === 'wait') await sleep(Math.max(1, taken.untilMs - systemClock.now()));
         }
       }),
     );
