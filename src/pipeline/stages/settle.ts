@@ -36,9 +36,9 @@ const mostStoredChars = 256 * 1024;
 const misfitLookMs = 30_000;
 
 /**
- * Writes the terminal record down, or for a call with a long wait its record in a delay topic: first into the claim, so that a crash repeats the record and not the call, then into
- * its topic, acknowledged by all replicas. Only then is the record done. While the topic takes nothing, the turn is kept
- * and with it everything behind.
+ * Writes the terminal record down, or for a call with a long wait its record in a delay topic: first into the claim, so
+ * that a crash repeats the record and not the call, then into its topic, acknowledged by all replicas. Only then is the
+ * record done. While the topic takes nothing, the turn is kept and with it everything behind.
  */
 export function settle(context: SettleContext): OperatorFunction<Ended, Settled> {
   return eachOf((ended: Ended) => settleOne(ended, context));
@@ -86,7 +86,10 @@ function unpark(ended: Ended, context: SettleContext): Observable<Settled> | Set
   return unparked$ === undefined ? settled(ended, context) : andThen(unparked$, () => settled(ended, context));
 }
 
-/** Ends the claim with the terminal record, or gives it back until a wait is over. `false`: somebody else has taken the call over, and ends it. */
+/**
+ * Ends the claim with the terminal record, or gives it back until a wait is over. `false`: somebody else has taken the call
+ * over, and ends it.
+ */
 function finish(
   job: Job,
   { fence }: HeldClaim,
