@@ -1,3 +1,5 @@
+import { BucketTotals } from './bucket-totals.ts';
+
 /** Between which lengths an {@link ElasticWindow} moves, and what it aims at. */
 export interface ElasticWindowOptions {
   /** Shortest length in milliseconds; at least two buckets. */
@@ -9,8 +11,6 @@ export interface ElasticWindowOptions {
   /** Cells of the longest window; an integer >= 2. */
   readonly buckets: number;
 }
-
-const cell = { calls: 0, failures: 1, slow: 2, size: 3 } as const;
 
 /**
  * Counts calls, failures and slow calls of a window that stretches with the traffic: as short as it can be while it holds
@@ -25,13 +25,10 @@ export class ElasticWindow {
   readonly #most: number;
   readonly #least: number;
   readonly #targetCalls: number;
-  readonly #cells: Uint32Array;
+  readonly #totals: BucketTotals;
   /** Absolute number of the newest bucket, and how many up to it count. */
   #head = -Infinity;
   #span = 0;
-  #calls = 0;
-  #failures = 0;
-  #slow = 0;
 
   /** Throws a RangeError for a window that cannot slide. */
   constructor({ minMs, maxMs, targetCalls, buckets }: ElasticWindowOptions) {
@@ -49,7 +46,7 @@ export class ElasticWindow {
     this.#most = buckets;
     this.#least = Math.ceil(minMs / this.#widthMs);
     this.#targetCalls = targetCalls;
-    this.#cells = new Uint32Array(cell.size * buckets);
+    this.#totals = new BucketTotals(buckets);
   }
 
   /** How much time counts at `nowMs`, milliseconds; from nothing, right after the start, to `maxMs`. */
@@ -61,44 +58,31 @@ export class ElasticWindow {
   /** Adds one finished call at monotonic time `nowMs`. */
   record(nowMs: number, failed: boolean, slow: boolean): void {
     this.#turn(nowMs);
-    const base = this.#base(this.#head);
-    this.#calls += 1;
-    this.#add(base + cell.calls, 1);
-    if (failed) {
-      this.#failures += 1;
-      this.#add(base + cell.failures, 1);
-    }
-    if (slow) {
-      this.#slow += 1;
-      this.#add(base + cell.slow, 1);
-    }
+    this.#totals.add(this.#bucket(this.#head), failed, slow);
     this.#shorten();
   }
 
   /** Calls in the window that ends at `nowMs`. */
   calls(nowMs: number): number {
     this.#turn(nowMs);
-    return this.#calls;
+    return this.#totals.calls;
   }
 
   /** Failed calls in the window that ends at `nowMs`. */
   failures(nowMs: number): number {
     this.#turn(nowMs);
-    return this.#failures;
+    return this.#totals.failures;
   }
 
   /** Slow calls in the window that ends at `nowMs`. */
   slow(nowMs: number): number {
     this.#turn(nowMs);
-    return this.#slow;
+    return this.#totals.slow;
   }
 
   /** Forgets everything. */
   clear(): void {
-    this.#cells.fill(0);
-    this.#calls = 0;
-    this.#failures = 0;
-    this.#slow = 0;
+    this.#totals.clear();
     this.#span = 0;
     this.#head = -Infinity;
   }
@@ -124,33 +108,21 @@ export class ElasticWindow {
   }
 
   #shorten(): void {
-    while (this.#span > this.#least && this.#calls - this.#read(this.#oldest()) >= this.#targetCalls) {
+    while (this.#span > this.#least && this.#totals.calls - this.#totals.callsIn(this.#oldest()) >= this.#targetCalls) {
       this.#dropOldest();
     }
   }
 
   #dropOldest(): void {
-    const base = this.#oldest();
-    this.#calls -= this.#read(base + cell.calls);
-    this.#failures -= this.#read(base + cell.failures);
-    this.#slow -= this.#read(base + cell.slow);
-    this.#cells.fill(0, base, base + cell.size);
+    this.#totals.drop(this.#oldest());
     this.#span -= 1;
   }
 
   #oldest(): number {
-    return this.#base(this.#head - this.#span + 1);
+    return this.#bucket(this.#head - this.#span + 1);
   }
 
-  #base(tick: number): number {
-    return (((tick % this.#most) + this.#most) % this.#most) * cell.size;
-  }
-
-  #read(index: number): number {
-    return this.#cells[index] ?? 0;
-  }
-
-  #add(index: number, by: number): void {
-    this.#cells[index] = this.#read(index) + by;
+  #bucket(tick: number): number {
+    return ((tick % this.#most) + this.#most) % this.#most;
   }
 }

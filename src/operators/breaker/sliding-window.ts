@@ -1,3 +1,5 @@
+import { BucketTotals } from './bucket-totals.ts';
+
 /** Width and resolution of a {@link SlidingWindow}. */
 export interface SlidingWindowOptions {
   /** Length of the window in milliseconds; > 0. */
@@ -5,8 +7,6 @@ export interface SlidingWindowOptions {
   /** Cells of the ring; an integer >= 2, because a ring of one forgets everything at each turn. */
   readonly buckets: number;
 }
-
-const cell = { calls: 0, failures: 1, slow: 2, size: 3 } as const;
 
 /**
  * Counts calls, failures and slow calls of the last `windowMs` in a ring of time buckets: O(1) time, fixed memory.
@@ -18,12 +18,9 @@ const cell = { calls: 0, failures: 1, slow: 2, size: 3 } as const;
 export class SlidingWindow {
   readonly #widthMs: number;
   readonly #buckets: number;
-  readonly #cells: Uint32Array;
+  readonly #totals: BucketTotals;
   #at = 0;
   #head = -Infinity;
-  #calls = 0;
-  #failures = 0;
-  #slow = 0;
 
   /** Throws a RangeError for a window that cannot slide. */
   constructor({ windowMs, buckets }: SlidingWindowOptions) {
@@ -33,49 +30,36 @@ export class SlidingWindow {
     }
     this.#widthMs = windowMs / buckets;
     this.#buckets = buckets;
-    this.#cells = new Uint32Array(cell.size * buckets);
+    this.#totals = new BucketTotals(buckets);
   }
 
   /** Adds one finished call at monotonic time `nowMs`. */
   record(nowMs: number, failed: boolean, slow: boolean): void {
     this.#turn(nowMs);
-    const base = this.#at * cell.size;
-    this.#calls += 1;
-    this.#add(base + cell.calls, 1);
-    if (failed) {
-      this.#failures += 1;
-      this.#add(base + cell.failures, 1);
-    }
-    if (slow) {
-      this.#slow += 1;
-      this.#add(base + cell.slow, 1);
-    }
+    this.#totals.add(this.#at, failed, slow);
   }
 
   /** Calls in the window that ends at `nowMs`. */
   calls(nowMs: number): number {
     this.#turn(nowMs);
-    return this.#calls;
+    return this.#totals.calls;
   }
 
   /** Failed calls in the window that ends at `nowMs`. */
   failures(nowMs: number): number {
     this.#turn(nowMs);
-    return this.#failures;
+    return this.#totals.failures;
   }
 
   /** Slow calls in the window that ends at `nowMs`. */
   slow(nowMs: number): number {
     this.#turn(nowMs);
-    return this.#slow;
+    return this.#totals.slow;
   }
 
   /** Forgets everything. */
   clear(): void {
-    this.#cells.fill(0);
-    this.#calls = 0;
-    this.#failures = 0;
-    this.#slow = 0;
+    this.#totals.clear();
     this.#head = -Infinity;
   }
 
@@ -90,18 +74,6 @@ export class SlidingWindow {
 
   #advance(): void {
     this.#at = this.#at + 1 === this.#buckets ? 0 : this.#at + 1;
-    const base = this.#at * cell.size;
-    this.#calls -= this.#read(base + cell.calls);
-    this.#failures -= this.#read(base + cell.failures);
-    this.#slow -= this.#read(base + cell.slow);
-    this.#cells.fill(0, base, base + cell.size);
-  }
-
-  #read(index: number): number {
-    return this.#cells[index] ?? 0;
-  }
-
-  #add(index: number, by: number): void {
-    this.#cells[index] = this.#read(index) + by;
+    this.#totals.drop(this.#at);
   }
 }
