@@ -13,8 +13,16 @@ import { isolatedWorker } from './scenarios/zombie-worker.ts';
 import type { Played } from './world/play.ts';
 
 const longMs = 600_000;
-// Memory and times differ by some percent from run to run on a small machine: over the bar twice running is a fault.
-const measured = { timeout: longMs, retry: 1 };
+
+// Memory and times differ by some percent from run to run on a small machine: over the bar twice running is a fault. What
+// was lost or doubled is never forgiven.
+const measured = new Set(['rssMb', 'inTimeShare']);
+
+async function measuredTwice(play: () => Promise<Report>): Promise<Report> {
+  const report = await play();
+  const missed = report.bars.filter(({ pass }) => !pass);
+  return missed.length > 0 && missed.every(({ name }) => measured.has(name)) ? play() : report;
+}
 
 function expectPass(report: Report): void {
   // The text names every bar, and which one failed.
@@ -55,10 +63,10 @@ describeWithServices('workers as processes of their own', (brokers, redisUrl) =>
 
   it(
     'G6, G7: behind a hanging upstream records wait in bounded memory, and calls flow again by themselves',
-    measured,
     async () => {
-      expectPass(await hangUpstream(settings));
+      expectPass(await measuredTwice(() => hangUpstream(settings)));
     },
+    longMs,
   );
 
   it(
@@ -83,9 +91,9 @@ describeWithServices('workers as processes of their own', (brokers, redisUrl) =>
 
   it(
     'each event once on events, in the order of its chat, while an ingress is killed and Kafka is away',
-    measured,
     async () => {
-      expectPass(await loseIngress(settings));
+      expectPass(await measuredTwice(() => loseIngress(settings)));
     },
+    longMs,
   );
 });

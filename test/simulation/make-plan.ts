@@ -41,7 +41,7 @@ const trouble: readonly Answer[] = [
   'slow',
   'wrong',
 ];
-const ops: readonly Op[] = ['quota', 'claim', 'sent', 'extend', 'finish', 'send', 'append', 'commit'];
+const ops: readonly Op[] = ['quota', 'claim', 'park', 'extend', 'finish', 'send', 'append', 'commit'];
 
 /** Faults come within this time; what they last is on top. */
 const faultSpanMs = 40_000;

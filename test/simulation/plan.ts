@@ -1,5 +1,5 @@
 /** What a process does to the world; a crash may come right before or right after any of it. */
-export type Op = 'quota' | 'claim' | 'sent' | 'extend' | 'finish' | 'send' | 'append' | 'commit' | 'park';
+export type Op = 'quota' | 'claim' | 'extend' | 'finish' | 'send' | 'append' | 'commit' | 'park';
 
 /** What the upstream does with one attempt. */
 export type Answer =
