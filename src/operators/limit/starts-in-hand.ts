@@ -33,8 +33,6 @@ interface Start extends Grant {
   readonly keptUntilMs: number;
 }
 
-/** A start that waits for its call is kept so long beyond its time: calls come late where a process has much to do. */
-const keptMs = 250;
 const mostAhead = 64;
 
 /**
@@ -78,8 +76,9 @@ export class StartsInHand {
   /** Makes a start whose time has come. */
   take(nowMs: number, appointed: boolean): Grant | undefined {
     const [start] = this.#starts;
-    // A timer may be a little early.
-    if (start === undefined || start.atMs > nowMs + 1 || !(appointed || this.#spare > 0)) return undefined;
+    // A timer may be a little early. Who comes too late would come too close to the first of the next window.
+    if (start === undefined || start.atMs > nowMs + 1 || start.keptUntilMs < nowMs) return undefined;
+    if (!appointed && this.#spare <= 0) return undefined;
     this.#starts.shift();
     if (appointed) this.#appointed = Math.max(0, this.#appointed - 1);
     return this.#parts.start(this.limits, start);
@@ -144,7 +143,7 @@ export class StartsInHand {
         told.push([waiter, { kind: 'granted', grant: this.#parts.start(this.limits, start) }]);
         continue;
       }
-      this.#starts.push({ ...start, keptUntilMs: start.atMs + (waiter === undefined ? lifeMs : keptMs) });
+      this.#starts.push({ ...start, keptUntilMs: Math.max(start.atMs, nowMs) + lifeMs });
       if (waiter === undefined) continue;
       this.#appointed += 1;
       told.push([waiter, { kind: 'wait', untilMs: start.atMs, key: this.#narrowest, appointed: true }]);
