@@ -105,13 +105,33 @@ export class Lines {
     });
   }
 
+  /** Whether a partition still is ours. */
+  holds(partition: AssignedPartition): boolean {
+    return this.#parts.holds(partition);
+  }
+
   /** A record has its ending: whoever stands behind it may go. Emits once; at once where it never was outside. */
   unpark(received: Received): Observable<unknown> | undefined {
-    const known = this.#held.get(received.partition.partition)?.known;
+    const keys = this.of(received.partition);
+    // What comes out of a delay topic is written down, also where nobody has looked there yet.
+    const outside = received.held !== undefined || keys?.has(offsetOf(received)) === true;
+    return outside ? this.#remove(received) : undefined;
+  }
+
+  #remove(received: Received): Observable<unknown> {
+    const { register, holds } = this.#parts;
+    const { partition } = received;
+    if (!holds(partition)) return of(false);
     const offset = offsetOf(received);
-    if (known === undefined || (received.held === undefined && !known.keys.has(offset))) return undefined;
-    known.keys.remove(offset);
-    return this.#parts.register.remove(known.scope, offset);
+    return andThen(this.#read(partition), ({ scope, keys }) => {
+      keys.remove(offset);
+      return andThen(register.remove(scope, offset), (removed): Observable<unknown> => {
+        if (removed) return of(true);
+        this.lost(partition);
+        // Somebody else had it meanwhile. Where it is ours again, the line is still written down.
+        return this.#remove(received);
+      });
+    });
   }
 
   #read({ partition }: AssignedPartition): Observable<Known> {

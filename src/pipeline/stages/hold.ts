@@ -46,6 +46,8 @@ function holdOne(job: Job, turn: Scheduled, context: HoldContext): Held {
 
 function afterReading(job: Job, turn: Scheduled, context: HoldContext): Held {
   const { lines, clock } = context;
+  // To read takes the register over: that is for the owner of the partition alone, and may have been on its way for long.
+  if (!lines.holds(job.received.partition)) return waitUntil(job, turn, clock.now(), 'order', context);
   if (!lines.readable()) return waitUntil(job, turn, clock.now() + registerLookMs, 'order', context);
   return andThen(lines.read(job.received.partition), (): Held => holdOne(job, turn, context));
 }

@@ -1,0 +1,89 @@
+import { of } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+
+import type { Job } from '../../../src/pipeline/job.ts';
+import { Lines } from '../../../src/pipeline/lines.ts';
+import type { Received } from '../../../src/pipeline/received.ts';
+import { hold } from '../../../src/pipeline/stages/hold.ts';
+import type { ParkedCall, ParkedRegister } from '../../../src/ports/parked-register.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
+
+const partition = { topic: 'retry.10s', partition: 3, epoch: 1 };
+const first = { topic: 'calls', partition: 3, offset: 7, timestampMs: 0 };
+/** The seventh call of its partition, out of a delay topic. */
+const received = { partition, record: { offset: 90 }, held: { dueMs: 0, first } } as unknown as Received;
+
+/** A register of one partition, of which the test decides who owns it. */
+function registerOf(calls: ParkedCall[]) {
+  const asked: string[] = [];
+  const state = { fence: 0, calls, ours: true };
+  const register: ParkedRegister = {
+    open: () => {
+      asked.push('open');
+      return of({ fence: ++state.fence, calls: [...state.calls] });
+    },
+    put: () => of(true),
+    remove: ({ fence }, offset) => {
+      asked.push('remove');
+      if (fence !== state.fence) return of(false);
+      state.calls = state.calls.filter((call) => call.offset !== offset);
+      return of(true);
+    },
+    ready: () => true,
+  };
+  const clock = new VirtualTime();
+  const lines = new Lines({ register, clock, clusterId: () => 'c', holds: () => state.ours });
+  return { lines, state, asked, clock };
+}
+
+const outside: ParkedCall = { key: 'k', offset: 7, dueMs: 0 };
+
+describe('the line of a key', () => {
+  it('goes on behind a call whose ending came before anybody read who is outside', () => {
+    const { lines, state } = registerOf([outside]);
+    lines.unpark(received)?.subscribe();
+
+    expect(state.calls).toEqual([]);
+  });
+
+  it('goes on although somebody else had the partition between the reading and the ending', () => {
+    const { lines, state, asked } = registerOf([outside]);
+    lines.read(partition).subscribe();
+    state.fence++;
+    lines.unpark(received)?.subscribe();
+
+    expect(state.calls).toEqual([]);
+    expect(asked).toEqual(['open', 'remove', 'open', 'remove']);
+  });
+
+  it('is left to its next owner when the partition is lost: nothing is read or changed any more', () => {
+    const { lines, state, asked } = registerOf([outside]);
+    state.ours = false;
+    lines.unpark(received)?.subscribe();
+
+    expect(asked).toEqual([]);
+    expect(state.calls).toEqual([outside]);
+  });
+
+  it('is not read for a call whose partition was lost while it waited for its turn', () => {
+    const { lines, state, asked, clock } = registerOf([]);
+    state.ours = false;
+    const backMs: number[] = [];
+    const job = {
+      kind: 'call',
+      received,
+      orderingKey: 'k',
+      waits: () => undefined,
+      fitsOutside: true,
+      plan: { repeat: { kind: 'safe' } },
+    } as unknown as Job;
+    const turns = { back: (_: Job, __: unknown, atMs: number) => backMs.push(atMs) };
+    const context = { lines, clock, turns, minWorkMs: 0, log: undefined } as unknown as Parameters<typeof hold>[0];
+    of({ item: job, again: () => undefined, done: () => undefined })
+      .pipe(hold(context))
+      .subscribe();
+
+    expect(asked).toEqual([]);
+    expect(backMs).toEqual([clock.now()]);
+  });
+});
