@@ -27,6 +27,16 @@ describeOnEachRedisProgram('on a Redis Cluster of three nodes', (program) => {
   };
   const masters = (connection: RedisConnection) => (connection.client as Cluster).nodes('master');
 
+  it('hears on every connection what is said on a channel', async () => {
+    const [teller, hearer] = await Promise.all([connect(), connect()]);
+    const heard: string[] = [];
+    hearer.hear('test:channel', (message) => heard.push(message));
+    // Who has just begun to listen may miss what is said at that moment.
+    while (heard.length === 0) await teller.run('say', (client) => client.publish('test:channel', 'rest'));
+    expect(heard[0]).toBe('rest');
+    await Promise.all([teller, hearer].map((connection) => connection.close()));
+  });
+
   async function openBench(): Promise<ClaimStoreBench> {
     const keyPrefix = `test:${randomUUID()}:`;
     const connections = await Promise.all([connect(), connect()]);

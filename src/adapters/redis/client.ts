@@ -121,7 +121,10 @@ export class RedisConnection {
     if (this.#listener === undefined) {
       // Commands of a subscriber are few and idle for long: no time limit, and it may wait for its connection.
       const options = { enableOfflineQueue: true, commandTimeout: undefined, maxRetriesPerRequest: null };
-      this.#listener = this.client instanceof Cluster ? this.client.duplicate() : this.client.duplicate(options);
+      this.#listener =
+        this.client instanceof Cluster
+          ? this.client.duplicate([], { enableOfflineQueue: true })
+          : this.client.duplicate(options);
       // The main connection says what there is to say.
       this.#listener.on('error', () => undefined);
       this.#listener.on('message', (from: string, message: string) => this.#channels.get(from)?.(message));
