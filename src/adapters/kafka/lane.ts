@@ -24,6 +24,8 @@ export interface LaneWorld {
   /** What the topic takes, in bytes. */
   readonly limitBytes: () => Promise<number>;
   readonly onFailure: (error: unknown, waitMs: number) => void;
+  /** Records of this lane have their acknowledgement. */
+  readonly onSettled: () => void;
   /** Bounds the sends under way over all lanes. */
   readonly gate: SendGate;
   readonly timers: Timers;
@@ -101,6 +103,7 @@ export class Lane {
     const offsets = await Promise.all(doubtful.map(async ({ written }) => written?.()));
     this.#queue = this.#queue.filter((_, index) => offsets[index] === undefined);
     this.#doubtful = 0;
+    if (offsets.some((offset) => offset !== undefined)) this.#world.onSettled();
     for (const [index, { write }] of doubtful.entries()) {
       const offset = offsets[index];
       if (offset !== undefined) write.acknowledge({ kind: 'written', partition: this.#partition, offset });
@@ -126,6 +129,7 @@ export class Lane {
 
   #settle(batch: readonly Outgoing[], ackOf: (index: number) => Ack): void {
     this.#queue = this.#queue.slice(batch.length);
+    this.#world.onSettled();
     for (const [index, { write }] of batch.entries()) write.acknowledge(ackOf(index));
   }
 

@@ -190,17 +190,14 @@ class LaneSink implements KafkaSink {
   #openLane(topic: string, partition: number): Lane {
     const { timers, random } = this.#options;
     const destination = this.#classOf(topic);
+    const place = `${topic}/${partition}`;
     return new Lane(partition, {
       gate: this.#gate,
-      send: async (messages) => {
-        const offset = await this.#producers.send(destination, topic, messages);
-        this.#failing.delete(`${topic}/${partition}`);
-        return offset;
-      },
+      send: (messages) => this.#producers.send(destination, topic, messages),
       isTooLarge: (error) => troubleOf(error) === 'too-large',
       limitBytes: () => this.#sizes.limitBytes(topic),
+      onSettled: () => this.#failing.delete(place),
       onFailure: (error, waitMs) => {
-        const place = `${topic}/${partition}`;
         if (!this.#failing.has(place)) this.#failing.set(place, this.#options.clock.now());
         this.#tell(topic, error, waitMs);
       },

@@ -10,6 +10,7 @@ import type { Bounds } from '../../ports/topic-reader.ts';
 
 import { brief, createClient, type KafkaOptions } from './client.ts';
 import { inRecordOf } from './record.ts';
+import { whyUnreadable } from './unreadable.ts';
 
 // Node's loader does not see the names of the driver's error classes.
 const { KafkaJSError } = kafkajs;
@@ -93,9 +94,11 @@ export class TopicScan {
   }
 
   async #read(starts: readonly { partition: number; offset: number; wanted: boolean }[]): Promise<void> {
-    const crashed = new Promise<never>((_, reject) => {
-      this.#consumer.on('consumer.crash', ({ payload }) => reject(payload.error));
+    let fail = (_: Error): void => undefined;
+    const failed = new Promise<never>((_, reject) => {
+      fail = reject;
     });
+    this.#consumer.on('consumer.crash', ({ payload }) => fail(payload.error));
     await this.#consumer.connect();
     await this.#consumer.subscribe({ topics: [this.#fullName], fromBeginning: false });
     await this.#consumer.run({
@@ -103,6 +106,13 @@ export class TopicScan {
       eachBatch: ({ batch }) => {
         const end = this.#open.get(batch.partition);
         for (const message of batch.messages) {
+          const why = whyUnreadable(message);
+          // What cannot be read must not look like the end: who asks would take it for all there is.
+          if (why !== undefined) {
+            const message = `${this.#fullName}/${batch.partition} cannot be read to its end: ${why}`;
+            fail(new LarkspurError('kafka_consumer_failed', message));
+            return Promise.resolve();
+          }
           const offset = Number(message.offset);
           if (this.#stopped) break;
           if (this.#following || (end !== undefined && offset < end))
@@ -117,7 +127,7 @@ export class TopicScan {
       this.#consumer.seek({ topic: this.#fullName, partition, offset: String(offset) });
       if (!wanted) this.#consumer.pause([{ topic: this.#fullName, partitions: [partition] }]);
     }
-    await Promise.race([this.#finished, crashed]);
+    await Promise.race([this.#finished, failed]);
   }
 
   #leave(partition: number): void {

@@ -2,8 +2,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import kafkajs from 'kafkajs';
+import { toArray } from 'rxjs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import { kafkaTail } from '../../../src/adapters/kafka/tail.ts';
+import { systemTimers } from '../../../src/adapters/system/clock.ts';
+import { only } from '../../support/only.ts';
 import { KafkaHarness } from '../../support/services/kafka-harness.ts';
 import { LocalKafka } from '../../support/services/local-kafka.ts';
 import { describeWithKafka } from '../../support/services/provided.ts';
@@ -78,5 +82,11 @@ describeWithKafka('batches that cannot be read', () => {
     writeFileSync(file, bytes);
     await broker.start();
     await expectHeld(topic, ['first'], /the checksum of the batch at offset 1 does not fit/);
+    // Who asks for all of the topic must not take what comes before it for all there is.
+    const all$ = kafkaTail(topic, {
+      ...{ client: kafka.client, prefix: kafka.prefix, logger: kafka.logger, timers: systemTimers },
+      ...{ last: 10, follow: false },
+    });
+    await expect(only(all$.pipe(toArray()))).rejects.toThrow(/cannot be read to its end: the checksum of the batch at/);
   });
 });

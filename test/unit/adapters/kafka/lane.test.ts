@@ -30,26 +30,43 @@ function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: s
     return base;
   };
   const waits: number[] = [];
+  const state = { settled: 0, written: undefined as number | undefined };
   const lane = new Lane(3, {
     send,
     gate: new SendGate(1, time),
     isTooLarge: (error) => error instanceof TooLarge,
     limitBytes: () => Promise.resolve(1_000),
     onFailure: (_, waitMs) => waits.push(waitMs),
+    onSettled: () => state.settled++,
     timers: time,
     random: { next: () => 1 },
   });
   const push = (...values: string[]) => {
     for (const value of values) {
-      lane.push({ message: { value }, bytes: value.length, write: { acknowledge: (ack) => acks.set(value, ack) } });
+      lane.push({
+        message: { value },
+        bytes: value.length,
+        write: { acknowledge: (ack) => acks.set(value, ack) },
+        written: () => Promise.resolve(state.written),
+      });
     }
   };
-  return { time, sends, log, acks, waits, lane, push, most: () => mostOutstanding };
+  return { time, sends, log, acks, waits, state, lane, push, most: () => mostOutstanding };
 }
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `r${index}`);
 
 describe('Lane', () => {
+  it('says that it is well again when what was sent in vain was written all the same, and no send follows', async () => {
+    const { time, sends, acks, push, state } = stage({ failures: [new Error('the answer was lost')] });
+    push('a');
+    state.written = 41;
+    await time.advanceAsync(1_000);
+    expect(sends).toEqual([['a']]);
+    expect(acks.get('a')).toEqual({ kind: 'written', partition: 3, offset: 41 });
+    expect(state.settled).toBe(1);
+  });
+
   it('sends together what is pushed in one turn, and what queued meanwhile with the next send', async () => {
     const { time, sends, push, most } = stage();
     push('a', 'b');
