@@ -48,6 +48,8 @@ export function replacePolicies(
   const replaced: string[] = [];
   const next = policiesOf(after, apps, random);
   if (differs.includes('breaker') || differs.includes('probe')) {
+    // What a person holds open stays open until a person lets it go.
+    if (destination.breakers !== undefined) next.breakers?.adoptForced(destination.breakers);
     destination.breakers = next.breakers;
     destination.probe = next.probe;
     replaced.push('breaker');

@@ -75,6 +75,14 @@ export class BreakerRegistry {
     for (const [, breaker] of this.entries()) breaker.force(state, nowMs);
   }
 
+  /** Takes over what a person imposed on the breakers of another registry, and nothing else of them. */
+  adoptForced(other: BreakerRegistry): void {
+    this.#forced = other.forced;
+    for (const [key, breaker] of other.entries()) {
+      if (breaker.forced !== this.#forced) this.get(key).force(breaker.forced);
+    }
+  }
+
   /** All breakers with their keys, most recently used first. */
   entries(): Iterable<[string, Breaker]> {
     return this.#breakers.entries();

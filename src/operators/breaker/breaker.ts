@@ -30,6 +30,7 @@ export class Breaker {
   readonly #ramp: Ramp;
   readonly #schedule: ProbeSchedule | undefined;
   readonly #onChange: ((change: BreakerChange) => void) | undefined;
+  /** `closed` as long as a person imposes something. */
   #state: BreakerState = 'closed';
   #forced: ForcedState | undefined;
   #generation = 1;
@@ -62,7 +63,7 @@ export class Breaker {
    * grant; in the ramp, where chance decides, it lets the call come and ask.
    */
   peek(nowMs: number): number | undefined {
-    if (this.#forced !== undefined) return this.#forced === 'open' ? nowMs + this.#options.maxOpenMs : undefined;
+    if (this.#forced === 'open') return nowMs + this.#options.maxOpenMs;
     if (this.#state === 'open') return this.#openUntil(nowMs);
     if (this.#state !== 'half-open' || this.#round.leaseOver(nowMs)) return undefined;
     return this.#round.refusesUntil(nowMs);
@@ -74,9 +75,7 @@ export class Breaker {
    */
   acquire(nowMs: number, inFlight?: number): Permit | Refusal {
     this.#toldInFlight = inFlight;
-    if (this.#forced !== undefined) {
-      return this.#forced === 'open' ? this.#refuse(nowMs + this.#options.maxOpenMs) : this.#grant();
-    }
+    if (this.#forced === 'open') return this.#refuse(nowMs + this.#options.maxOpenMs);
     switch (this.#state) {
       case 'closed':
         return this.#grant();
@@ -123,14 +122,13 @@ export class Breaker {
 
   /** When the declared probe is due next, or `undefined` while none is wanted: not open, held by a person, or passed. */
   get probeDueMs(): number | undefined {
-    if (this.#state !== 'open' || this.#forced !== undefined || this.#schedule?.passed !== false) return undefined;
+    if (this.#state !== 'open' || this.#schedule?.passed !== false) return undefined;
     return this.#schedule.dueMs;
   }
 
   /** The declared probe is sent. @returns what its report must name, or `undefined` when none is due */
   takeProbe(nowMs: number): number | undefined {
-    const dueMs = this.probeDueMs;
-    if (dueMs === undefined || nowMs < dueMs) return undefined;
+    if ((this.probeDueMs ?? Infinity) > nowMs) return undefined;
     this.#schedule?.sent(nowMs);
     return this.#generation;
   }
@@ -149,6 +147,11 @@ export class Breaker {
   /** Closed of its own accord, so that a fresh breaker would behave much the same. */
   get settled(): boolean {
     return this.#state === 'closed' && this.#forced === undefined;
+  }
+
+  /** What a person imposed. */
+  get forced(): ForcedState | undefined {
+    return this.#forced;
   }
 
   /** What it shows of itself at `nowMs`. */

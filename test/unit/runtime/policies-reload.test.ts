@@ -82,6 +82,16 @@ it('S000-58: retry, breaker and fallback of one upstream are switched while it w
   expect([...(wellBreakers?.entries() ?? [])][0]?.[1]).toBe(wellBreaker);
 });
 
+it('what a person holds open stays open when its policy changes', async () => {
+  const { write, reloads } = await started();
+  const { destinations } = served.worker!.house;
+  destinations.get('sick')?.breakers?.forceAll('open', 0);
+  write(', breaker: { consecutiveFailures: 3 }');
+  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), soon);
+
+  expect(destinations.get('sick')?.breakers?.get('any').forced).toBe('open');
+});
+
 it('a file with a mistake changes nothing; SIGHUP has it looked at at once', async () => {
   const { write, reloads } = await started();
   const { destinations } = served.worker!.house;

@@ -35,6 +35,19 @@ describe('BreakerRegistry', () => {
     expect([...breakers.entries()].map(([key]) => key).sort()).toEqual(['c', 'd', 'nervous']);
   });
 
+  it('takes over what a person imposed, on all or on one, and nothing else', () => {
+    const [old, fresh, freshToo] = [registry(10), registry(10), registry(10)];
+    fail(old.get('nervous'));
+    old.get('held').force('open', 0);
+    fresh.adoptForced(old);
+    expect([fresh.get('held').forced, fresh.get('nervous').snapshot(0).state]).toEqual(['open', 'closed']);
+
+    old.forceAll('open', 0);
+    old.get('spared').force(undefined, 0);
+    freshToo.adoptForced(old);
+    expect([freshToo.get('any').forced, freshToo.get('spared').forced]).toEqual(['open', undefined]);
+  });
+
   it('stays bounded even when all are open', () => {
     const breakers = registry(3);
     for (let i = 0; i < 10; i++) fail(breakers.get(`nervous ${i}`));
