@@ -12,7 +12,7 @@ import { batchAnswer, isBatch, linesOf } from './batch.ts';
 import { accepted, forbidden, invalid, notTaken, tooLarge, tooMany, unavailable } from './call-answers.ts';
 import { type Client, Clients } from './clients.ts';
 import { BoundedIntake } from './intake.ts';
-import { OncePerKey } from './once-per-key.ts';
+import { type Done, OncePerKey } from './once-per-key.ts';
 import { readCall } from './read-call.ts';
 import { readWait } from './read-wait.ts';
 import { type Outlook, ResultDesk, type ResultDeskOptions } from './result-desk.ts';
@@ -128,21 +128,21 @@ class CallDesk {
     const read = this.#read(body);
     if (!('call' in read)) return of(withFaults(read, faults));
     if (!('waitMs' in wait) || faults.length > 0) return of(invalid(faults));
-    return this.#onceFor(id, body, () => this.#hand(read.call, with_).pipe(map(answerTo))).pipe(
+    return this.#onceFor(id, body, () => this.#hand(read.call, with_).pipe(map(answerTo), map(doneAlone))).pipe(
       mergeMap((answer) =>
         answer.status === 202 ? this.#results.wait(answer, wait.waitMs, outlookFor(read.call)) : of(answer),
       ),
     );
   }
 
-  #onceFor(id: string | undefined, body: Buffer, work$: () => Observable<HttpResponse>): Observable<HttpResponse> {
-    return id === undefined ? work$() : this.#once.run(id, body, work$);
+  #onceFor(id: string | undefined, body: Buffer, work$: () => Observable<Done>): Observable<HttpResponse> {
+    return id === undefined ? work$().pipe(map(({ answer }) => answer)) : this.#once.run(id, body, work$);
   }
 
-  #takeAll(body: Buffer, with_: Accompanying): Observable<HttpResponse> {
+  #takeAll(body: Buffer, with_: Accompanying): Observable<Done> {
     const lines = linesOf(body);
     if (lines === undefined || lines.length === 0) {
-      return of(invalid([{ at: '', message: 'must hold 1 to 1000 lines with a call each' }], 400));
+      return of(doneAlone(invalid([{ at: '', message: 'must hold 1 to 1000 lines with a call each' }], 400)));
     }
     const answers$ = lines.map(({ line, bytes }) => {
       const limited = this.#limited(with_.client);
@@ -153,7 +153,13 @@ class CallDesk {
         'call' in read ? this.#hand(read.call, { ...with_, id }).pipe(map(answerTo)) : of(withFaults(read, []));
       return answer$.pipe(map((answer) => ({ line, answer })));
     });
-    return forkJoin(answers$).pipe(map(batchAnswer));
+    // Lines that may be taken later keep the key free; those that were taken have the same id in a repeat.
+    return forkJoin(answers$).pipe(
+      map((answers) => ({
+        answer: batchAnswer(answers),
+        final: answers.every(({ answer: { status } }) => status !== 429 && status < 500),
+      })),
+    );
   }
 
   #read(
@@ -191,6 +197,10 @@ class CallDesk {
       }),
     );
   }
+}
+
+function doneAlone(answer: HttpResponse): Done {
+  return { answer, final: answer.status < 300 };
 }
 
 function answerTo(handed: Handed): HttpResponse {

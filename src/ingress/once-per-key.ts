@@ -13,6 +13,12 @@ const leaseMs = 15_000;
 /** How long a key is known. */
 const keyTtlMs = 86_400_000;
 
+/** What came of a request; `final` unless a repeat is to do what was not taken. */
+export interface Done {
+  readonly answer: HttpResponse;
+  readonly final: boolean;
+}
+
 /**
  * Lets a request with an `Idempotency-Key` be done once in 24 hours, at whichever process it comes again: a repeat gets the
  * answer that the first one got; 409 while that is under way, and for another body under the same key. A request that was
@@ -33,8 +39,8 @@ export class OncePerKey {
     this.#process = process;
   }
 
-  /** Emits once, then completes. @param key of the client and its request @param work$ does it; emits one answer */
-  run(key: string, body: Buffer, work$: () => Observable<HttpResponse>): Observable<HttpResponse> {
+  /** Emits once, then completes. @param key of the client and its request @param work$ does it; emits once */
+  run(key: string, body: Buffer, work$: () => Observable<Done>): Observable<HttpResponse> {
     const fingerprint = createHash('sha256').update(body).digest('hex');
     const origin = `${this.#process}/${this.#requests++}`;
     const claimed$ = defer(() => this.#claims.claim({ id: key, origin, leaseMs, ttlMs: keyTtlMs, sent: false }));
@@ -44,17 +50,16 @@ export class OncePerKey {
       mergeMap((reply) => {
         if (reply === undefined) return of(unknowable());
         if (reply.kind !== 'granted') return of(repeated(reply, fingerprint));
-        return work$().pipe(mergeMap((answer) => this.#end({ id: key, fence: reply.fence }, answer, fingerprint)));
+        return work$().pipe(mergeMap((done) => this.#end({ id: key, fence: reply.fence }, done, fingerprint)));
       }),
     );
   }
 
-  #end(claim: Claim, answer: HttpResponse, fingerprint: string): Observable<HttpResponse> {
-    const taken = answer.status < 300;
-    const result = taken ? JSON.stringify({ fingerprint, answer }) : '';
+  #end(claim: Claim, { answer, final }: Done, fingerprint: string): Observable<HttpResponse> {
+    const result = final ? JSON.stringify({ fingerprint, answer }) : '';
     const finished$ = this.#claims.finish({
-      ...{ claim, result, state: taken ? 'PROCESSED' : 'FAILED' },
-      ...{ delayMs: 0, ttlMs: taken ? keyTtlMs : leaseMs },
+      ...{ claim, result, state: final ? 'PROCESSED' : 'FAILED' },
+      ...{ delayMs: 0, ttlMs: final ? keyTtlMs : leaseMs },
     });
     // What was taken is told also when the store has gone meanwhile: the id of the call protects a repeat.
     return merge(finished$, after(this.#timers, this.#patienceMs)).pipe(

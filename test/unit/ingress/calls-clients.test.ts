@@ -124,6 +124,23 @@ describe('a batch', () => {
     expect(world.records).toHaveLength(2);
   });
 
+  it('of which lines were not taken leaves its key free: a repeat takes them, and the others have the ids they had', () => {
+    let ready = true;
+    const world = api({ clients: [client('a', { perSecond: 2 })], sinkReady: () => ready });
+    const send = () =>
+      world.send(linesOf({ path: '/a' }, { path: '/b' }, { path: '/c' }), {
+        client: 'a',
+        headers: { ...ndjson, 'idempotency-key': 'k' },
+      });
+
+    expect(send()?.lines.map((line) => line['http'])).toEqual([202, 202, 429]);
+    world.time.advance(10_000);
+    ready = false;
+    expect(send()?.lines.map((line) => line['http'])).toEqual([503, 503, 429]);
+    world.time.advance(10_000);
+    expect(world.records).toHaveLength(2);
+  });
+
   it('takes a thousand lines, and no wait', () => {
     const world = api();
     const many = (count: number) => linesOf(...Array.from({ length: count }, () => ({ path: '/x' })));
