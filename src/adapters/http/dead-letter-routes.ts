@@ -1,9 +1,10 @@
 import { map, type Observable, of, take } from 'rxjs';
 
-import type { FilterWords } from '../../model/dead-letters/filter.ts';
+import { filterFields, type FilterWords } from '../../model/dead-letters/filter.ts';
 import { isRunName, readListQuestion, readOrder } from '../../model/dead-letters/question.ts';
 import { type Fault, type HttpRequest, type HttpResponse, jsonResponse, problemResponse } from '../../model/http.ts';
 import { jsonOrText } from '../../model/json-levels.ts';
+import { isTree } from '../../model/schema-words.ts';
 import type { DeadLetterDesk } from '../../ports/dead-letter-desk.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 
@@ -39,13 +40,24 @@ export function deadLetterRoutes(desk: DeadLetterDesk): readonly HttpRoute[] {
   const undo: HttpRoute = {
     method: 'POST',
     path: '/admin/redrives/:run/undo',
-    handle: ({ params: { run = '' }, body }) => desk.undo(run, whoOf(wordsIn(body))).pipe(take(1), map(accepted)),
+    handle: ({ params: { run = '' }, body }) => desk.undo(run, whoOf(wordsIn(body) ?? {})).pipe(take(1), map(accepted)),
   };
   return [list, show, preview, runs, order, start, stop, undo];
 }
 
+const filterWords: readonly string[] = [...filterFields, 'from', 'to'];
+
+/** A word that is misspelt would widen the choice: each that is not known is a fault. */
+function strangers(words: FilterWords, more: readonly string[]): Fault[] {
+  const known = [...filterWords, ...more];
+  return Object.keys(words)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({ at: name, message: `is not known; there are ${known.join(', ')}` }));
+}
+
 function previewed(query: FilterWords, desk: DeadLetterDesk): Observable<HttpResponse> {
-  const { filter, perSecond, faults } = readOrder(query);
+  const { filter, perSecond, faults: wrong } = readOrder(query);
+  const faults = [...wrong, ...strangers(query, ['rate'])];
   return faults.length > 0 ? refused(faults) : desk.preview(filter, perSecond).pipe(map(shown));
 }
 
@@ -56,13 +68,18 @@ function stopped(run: string, desk: DeadLetterDesk): HttpResponse {
 }
 
 function listed(query: FilterWords, desk: DeadLetterDesk): Observable<HttpResponse> {
-  const { question, faults } = readListQuestion(query);
+  const { question, faults: wrong } = readListQuestion(query);
+  const faults = [...wrong, ...strangers(query, ['by', 'records'])];
   return faults.length > 0 ? refused(faults) : desk.list(question).pipe(map(shown));
 }
 
 function started({ body }: HttpRequest, desk: DeadLetterDesk): Observable<HttpResponse> {
   const words = wordsIn(body);
-  const { filter, perSecond, faults } = readOrder(words);
+  if (words === undefined) {
+    return refused([{ at: '', message: 'must be a JSON object of texts and numbers' }]);
+  }
+  const { filter, perSecond, faults: wrong } = readOrder(words);
+  const faults = [...wrong, ...strangers(words, ['rate', 'run', 'who'])];
   const run = words['run'] ?? '';
   const wrongName = { at: 'run', message: 'must be 1 to 64 letters, digits, dots, hyphens or underscores' };
   const all = isRunName(run) ? faults : [...faults, wrongName];
@@ -70,10 +87,12 @@ function started({ body }: HttpRequest, desk: DeadLetterDesk): Observable<HttpRe
   return desk.redrive({ run, filter, perSecond, who: whoOf(words) }).pipe(take(1), map(accepted));
 }
 
-function wordsIn(body: Buffer): FilterWords {
+function wordsIn(body: Buffer): FilterWords | undefined {
   const value = jsonOrText(body.toString('utf8'));
-  if (typeof value !== 'object' || value === null) return {};
-  return Object.fromEntries(Object.entries(value).map(([name, word]) => [name, String(word)]));
+  if (!isTree(value)) return undefined;
+  const entries = Object.entries(value);
+  if (!entries.every(([, word]) => typeof word === 'string' || typeof word === 'number')) return undefined;
+  return Object.fromEntries(entries.map(([name, word]) => [name, String(word)]));
 }
 
 function whoOf(words: FilterWords): string {

@@ -178,6 +178,19 @@ upstreams:
     expect(answer.faults.map(({ at }) => at).sort()).toEqual(['by', 'from', 'records']);
     const unnamed = await fetch(`${served.adminUrl}/admin/redrives`, { method: 'POST', body: '{"rate":0}' });
     expect(await unnamed.json()).toMatchObject({ status: 400, faults: [{ at: 'rate' }, { at: 'run' }] });
+    // A misspelt word would otherwise choose all of them.
+    for (const [words, at] of [
+      [{ run: 'x', upsteam: 'feishu' }, 'upsteam'],
+      [{ run: 'x', reason: ['permanent'] }, ''],
+    ] as const) {
+      const misspelt = await fetch(`${served.adminUrl}/admin/redrives`, {
+        method: 'POST',
+        body: JSON.stringify(words),
+      });
+      expect(await misspelt.json()).toMatchObject({ status: 400, faults: [{ at }] });
+    }
+    const looked = await fetch(`${served.adminUrl}/admin/redrives/preview?upsteam=feishu`);
+    expect(await looked.json()).toMatchObject({ status: 400, faults: [{ at: 'upsteam' }] });
     await expect(only(desk.show('dead-letters/0/999999'))).rejects.toMatchObject({ code: 'not_found' });
   });
 });
