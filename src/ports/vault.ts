@@ -8,12 +8,10 @@ export interface VaultEntry {
 }
 
 /**
- * Secrets that all processes share and that outlive them, sealed: who reads the store learns nothing.
- *
- * All methods emit once, then complete. While the store is away they wait; unsubscribing stops waiting. An entry that cannot
- * be opened, because its key is gone, counts as none.
+ * Texts that all processes share and that outlive them. All methods emit once, then complete. While the store is away they
+ * wait; unsubscribing stops waiting.
  */
-export interface Vault {
+export interface EntryStore {
   read(key: string): Observable<VaultEntry | undefined>;
   /**
    * Writes an entry, durable when it emits.
@@ -23,5 +21,11 @@ export interface Vault {
   write(key: string, text: string, ifVersion: number, ttlMs: number): Observable<boolean>;
 }
 
-/** Where sealed entries are kept. The same promises as {@link Vault}, for texts that mean nothing to it. */
-export type EntryStore = Vault;
+/**
+ * An {@link EntryStore} that seals what it keeps: who reads the store learns nothing. An entry that cannot be opened, because
+ * its key is gone, is none to `read`.
+ */
+export interface Vault extends EntryStore {
+  /** Writes over whatever is there, also over what cannot be opened; durable when it emits. */
+  replace(key: string, text: string, ttlMs: number): Observable<true>;
+}

@@ -159,14 +159,9 @@ export class UserTokens {
     });
   }
 
-  /** Writes a new pair over whatever is there: it is the only one that serves. */
+  /** A new pair is the only one that serves, whatever is there. */
   #put(key: string, pair: Pair): Observable<true> {
-    const { vault } = this.#options;
-    return andThen(vault.read(key), (entry) =>
-      andThen(vault.write(key, JSON.stringify(pair), entry?.version ?? 0, keptMs), (ours): Observable<true> | true =>
-        ours ? true : this.#put(key, pair),
-      ),
-    );
+    return this.#options.vault.replace(key, JSON.stringify(pair), keptMs);
   }
 
   #end(app: string, openId: string, version: number, why: Revocation): Observable<Fetched> {

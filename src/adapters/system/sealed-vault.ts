@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
-import { map, type Observable } from 'rxjs';
+import { map, mergeMap, type Observable, of } from 'rxjs';
 
 import type { EntryStore, Vault, VaultEntry } from '../../ports/vault.ts';
 
@@ -67,5 +67,12 @@ export class SealedVault implements Vault {
 
   write(key: string, text: string, ifVersion: number, ttlMs: number): Observable<boolean> {
     return this.#store.write(key, this.#box.seal(text, key), ifVersion, ttlMs);
+  }
+
+  replace(key: string, text: string, ttlMs: number): Observable<true> {
+    return this.#store.read(key).pipe(
+      mergeMap((entry) => this.write(key, text, entry?.version ?? 0, ttlMs)),
+      mergeMap((ours) => (ours ? of(true as const) : this.replace(key, text, ttlMs))),
+    );
   }
 }

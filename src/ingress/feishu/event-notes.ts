@@ -1,6 +1,5 @@
 import { map, type Observable, of } from 'rxjs';
 
-import { andThen } from '../../operators/interop/and-then.ts';
 import type { UserConsent } from '../../ports/user-consent.ts';
 import type { Vault } from '../../ports/vault.ts';
 
@@ -11,7 +10,7 @@ import type { FeishuEvent } from './read-event.ts';
 export interface EventNotesOptions {
   readonly vault: Vault;
   /** Where the ticket of an app is kept. */
-  ticketKey(app: string): string;
+  readonly ticketKey: (app: string) => string;
   readonly consent: Pick<UserConsent, 'revoke'>;
 }
 
@@ -32,23 +31,16 @@ export class EventNotes {
   /** Emits once it is noted; `true`: the event ends here. `undefined`: it does not concern the house. */
   take(app: string, { type, event }: FeishuEvent): Observable<boolean> | undefined {
     if (type === 'app_ticket') {
+      const { vault, ticketKey } = this.#options;
       const ticket = event['app_ticket'];
-      return typeof ticket === 'string' && ticket !== '' ? this.#keep(app, ticket) : of(true);
+      return typeof ticket === 'string' && ticket !== ''
+        ? vault.replace(ticketKey(app), ticket, ticketLifeMs)
+        : of(true);
     }
     if (type === revokedType) {
       const openId = openIdOf(event);
       return openId === undefined ? undefined : this.#options.consent.revoke(app, openId).pipe(map(() => false));
     }
     return undefined;
-  }
-
-  #keep(app: string, ticket: string): Observable<boolean> {
-    const { vault } = this.#options;
-    const key = this.#options.ticketKey(app);
-    return andThen(vault.read(key), (entry) =>
-      andThen(vault.write(key, ticket, entry?.version ?? 0, ticketLifeMs), (ours): Observable<boolean> | boolean =>
-        ours ? true : this.#keep(app, ticket),
-      ),
-    );
   }
 }

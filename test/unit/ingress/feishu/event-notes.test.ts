@@ -1,13 +1,16 @@
 import { EMPTY, of } from 'rxjs';
 import { afterEach, expect, it } from 'vitest';
 
+import { SealedVault, SecretBox } from '../../../../src/adapters/system/sealed-vault.ts';
 import { EventNotes } from '../../../../src/ingress/feishu/event-notes.ts';
+import type { EntryStore } from '../../../../src/ports/vault.ts';
 import { collect } from '../../../support/collect.ts';
 import { type EventDoor, openEventDoor, vectorApp } from '../../../support/event-door.ts';
 
 let door: EventDoor;
 afterEach(() => door.close());
 
+const vaultOver = (entries: EntryStore, key = 'k'.repeat(32)) => new SealedVault(entries, new SecretBox([key]));
 const ticket = (text: string) => ({
   ...{ uuid: 'ev-ticket', ts: '1700000001.5', type: 'event_callback' },
   event: { type: 'app_ticket', app_id: vectorApp.id, app_ticket: text },
@@ -21,12 +24,15 @@ const revocation = {
 it('the ticket of a store app is kept, the newest of them, and goes neither to the topic nor to the log', async () => {
   door = await openEventDoor({
     notes: ({ entries }) =>
-      new EventNotes({ vault: entries, ticketKey: (app) => `ticket/${app}`, consent: { revoke: () => EMPTY } }),
+      new EventNotes({
+        ...{ vault: vaultOver(entries), ticketKey: (app) => `ticket/${app}` },
+        consent: { revoke: () => EMPTY },
+      }),
   });
   expect((await door.deliver(ticket('ticket-one'))).status).toBe(200);
   expect((await door.deliver(ticket('ticket-two'))).status).toBe(200);
 
-  const [kept] = collect(door.store.entries.read(`ticket/${vectorApp.id}`)).values;
+  const [kept] = collect(vaultOver(door.store.entries).read(`ticket/${vectorApp.id}`)).values;
   expect(kept?.text).toBe('ticket-two');
   expect(await door.events()).toEqual([]);
   expect(door.log.text).not.toContain('ticket-');
@@ -37,7 +43,7 @@ it('the end of a consent is noted before its event is on the topic', async () =>
   door = await openEventDoor({
     notes: ({ entries }) =>
       new EventNotes({
-        ...{ vault: entries, ticketKey: (app) => app },
+        ...{ vault: vaultOver(entries), ticketKey: (app) => app },
         consent: {
           revoke: (app, openId) => {
             revoked.push(`${app} ${openId}`);
