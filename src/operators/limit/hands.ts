@@ -71,7 +71,7 @@ export class Hands {
 
   #tidy(hand: StartsInHand | undefined): void {
     // What was learned of the need for starts of a single bucket is worth keeping, while there are not too many of them.
-    if (hand?.idle !== true || (hand.limits.length === 1 && this.#byName.size <= this.#max)) return;
+    if (hand?.idle !== true || (hand.single && this.#byName.size <= this.#max)) return;
     this.#byName.delete(nameOf(hand.limits));
   }
 }

@@ -13,7 +13,7 @@ import { defaultStretchMs, type SharedLimiterOptions, type SharedLimiterSnapshot
 import type { Outage } from './shadow-log.ts';
 import { Split } from './split.ts';
 import type { Learned } from './starts-in-hand.ts';
-import { type Earliest, type Grant, isUnlimited, type Taken } from './taken.ts';
+import { type Earliest, type Grant, isUnlimited, narrowestKey, type Taken } from './taken.ts';
 
 const askLog = { kind: 'log' } as const;
 
@@ -74,8 +74,7 @@ export class SharedLimiter {
         earliest = { atMs: this.#coolDowns.untilMs(key, nowMs), key };
     }
     const startMs = this.#hands.nextMs(limits, appointed);
-    if (startMs !== undefined)
-      return startMs > earliest.atMs ? { atMs: startMs, key: limits.at(-1)?.key ?? '' } : earliest;
+    if (startMs !== undefined) return startMs > earliest.atMs ? { atMs: startMs, key: narrowestKey(limits) } : earliest;
     const outage = this.#split.outage(nowMs);
     for (const limit of limits) {
       if (limit.windows.length === 0) continue;

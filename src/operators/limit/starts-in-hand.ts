@@ -5,7 +5,7 @@ import type { LimitKey } from '../../ports/profile.ts';
 import type { QuotaLog, QuotaReply } from '../../ports/quota-log.ts';
 
 import { aheadMs } from './options.ts';
-import type { Grant, Taken } from './taken.ts';
+import { type Grant, narrowestKey, type Taken } from './taken.ts';
 
 /** What the starts in hand of a limiter share. */
 export interface HandParts {
@@ -42,9 +42,12 @@ const mostAhead = 64;
  */
 export class StartsInHand {
   readonly limits: readonly LimitKey[];
+  /** Whether one bucket alone limits them; keys without windows only rest. */
+  readonly single: boolean;
   /** Calls that were let through and have not been started or sent back. */
   promised = 0;
   readonly #parts: HandParts;
+  readonly #narrowest: string;
   readonly #waiters: Subscriber<Taken>[] = [];
   readonly #starts: Start[] = [];
   /** Starts in hand for which a call was told the time. */
@@ -56,6 +59,8 @@ export class StartsInHand {
 
   constructor(limits: readonly LimitKey[], parts: HandParts) {
     this.limits = limits;
+    this.single = limits.filter(({ windows }) => windows.length > 0).length === 1;
+    this.#narrowest = narrowestKey(limits);
     this.#parts = parts;
   }
 
@@ -112,7 +117,7 @@ export class StartsInHand {
     const askedMs = clock.now();
     const patience = patienceMs(this.limits);
     // What was granted ahead of need was used up in time: some more. Where it is scarce it is taken from others.
-    if (this.limits.length > 1 || patience > 0) this.#ahead = 0;
+    if (!this.single || patience > 0) this.#ahead = 0;
     else if (askedMs - this.#answeredMs <= lifeMs) this.#ahead = Math.min(mostAhead, this.#most, this.#ahead * 2 + 1);
     this.#asking = true;
     const want = (): number => this.#waiters.length + this.#ahead;
@@ -157,10 +162,6 @@ export class StartsInHand {
       waiter.next(taken);
       waiter.complete();
     }
-  }
-
-  get #narrowest(): string {
-    return this.limits.at(-1)?.key ?? '';
   }
 
   #setReturn(nowMs: number): void {

@@ -24,3 +24,8 @@ export type Taken =
 export function isUnlimited(limits: readonly LimitKey[]): boolean {
   return limits.every(({ windows }) => windows.length === 0);
 }
+
+/** The key of the last bucket that has limits: the narrowest. */
+export function narrowestKey(limits: readonly LimitKey[]): string {
+  return limits.findLast(({ windows }) => windows.length > 0)?.key ?? '';
+}
