@@ -1,6 +1,7 @@
 import type { LimitKey } from '../../ports/profile.ts';
 
 import { Bucket } from './bucket.ts';
+import type { Earliest } from './taken.ts';
 
 /** One bucket with a name, for metrics. */
 export interface BucketUse {
@@ -44,6 +45,16 @@ export class BucketTable {
   /** The bucket of a key, if it is known. */
   get(key: string): Bucket | undefined {
     return this.#byKey.get(key);
+  }
+
+  /** From when on the log is worth asking for a start in all of these, as far as it has said, and which of them decides. */
+  worthAsking(limits: readonly LimitKey[], nowMs: number): Earliest {
+    let earliest: Earliest = { atMs: nowMs, key: '' };
+    for (const { key } of limits) {
+      const atMs = this.#byKey.get(key)?.askAtMs ?? nowMs;
+      if (atMs > earliest.atMs) earliest = { atMs, key };
+    }
+    return earliest;
   }
 
   /** How long an ask for these may wait for others: only where there is too little for all. */

@@ -182,9 +182,11 @@ export class SharedLimiter {
 
   #takeSplit(limits: readonly LimitKey[], nowMs: number, outage: Outage | undefined): Taken {
     const ruling = outage === undefined ? askLog : this.#split.rule(limits, nowMs, outage);
+    const { atMs, key } = this.#buckets.worthAsking(limits, nowMs);
     switch (ruling.kind) {
       case 'log':
-        return { kind: 'ask' };
+        // What the log has said is not asked again: where callers come one by one, each would cost a round trip.
+        return atMs > nowMs ? this.#refuse(atMs, key) : { kind: 'ask' };
       case 'wait':
         return this.#refuse(ruling.untilMs, ruling.key);
       case 'here':
@@ -217,7 +219,7 @@ export class SharedLimiter {
         .of(deciding, nowMs)
         .nextAt(ours(answer.waitMs), canBook, this.#hands.sizeOf(deciding.key) + answer.granted, nowMs);
     }
-    const askAtMs = Math.max(...limits.map((limit) => this.#buckets.get(limit.key)?.askAtMs ?? 0));
+    const { atMs: askAtMs } = this.#buckets.worthAsking(limits, nowMs);
     const waits = (untilMs: number, key: string) => (): Taken => this.#refuse(Math.max(untilMs, nowMs + 1), key);
     // While the answer was on its way an attempt of ours may have been refused.
     for (const { key } of limits) {

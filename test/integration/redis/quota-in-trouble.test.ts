@@ -69,7 +69,7 @@ describe.skipIf(redisMissing !== '')(`quota on a real Redis ${redisMissing}`, ()
     expect(stamps.filter((stamp, n) => stamp - (stamps[n - 50] ?? -Infinity) < 1_040_000)).toEqual([]);
     expect(grants.length).toBeGreaterThanOrEqual(150);
     const roundTrips = processes.reduce((sum, { log }) => sum + log.roundTrips, 0);
-    expect(roundTrips).toBeLessThanOrEqual(grants.length);
+    expect(roundTrips * 3).toBeLessThanOrEqual(grants.length);
   });
 
   it('knows how many processes there are, and of one that left', async () => {

@@ -67,6 +67,24 @@ describe('SharedLimiter', () => {
     expect(limiter.earliestMs([api, chat(3)], 2).atMs).toBe(2);
   });
 
+  it('does not ask the log again before the time that it named: those who come meanwhile ask together then', () => {
+    const { log, limiter, time } = bench();
+    for (let i = 0; i < 50; i++) start(limiter, [tier], 0);
+    time.advance(1);
+    const { atMs } = limiter.earliestMs([tier], 1);
+    for (let i = 0; i < 5; i++) {
+      expect(limiter.take([tier], time.now())).toEqual({ kind: 'wait', untilMs: atMs, key: 'tier' });
+      time.advance(5);
+    }
+    time.advance(atMs - time.now());
+    const seen = Array.from({ length: 5 }, () => start(limiter, [tier], time.now()));
+    time.advance(20);
+    expect(log.roundTrips).toBe(2);
+    expect(seen.every(({ taken }) => taken.kind === 'granted' || (taken.kind === 'wait' && taken.appointed))).toBe(
+      true,
+    );
+  });
+
   it('takes ahead of need when starts come one by one, hands those out at once, and gives back what nobody used', () => {
     const { log, limiter, time } = bench();
     const wide = bucket('wide', [1_000, 1_000]);
