@@ -31,8 +31,6 @@ export interface Request {
 interface Bucket {
   readonly startsMs: number[];
   coolUntilMs: number;
-  /** When somebody was told of that. */
-  heardMs: number;
 }
 
 /** Each process counts from its own start, so the last bits of a sum differ. */
@@ -112,11 +110,12 @@ export class Attempts {
     const nowMs = this.#world.clock.now();
     const bucket = bucketOf(this.#buckets, `${attempt.process.name} ${key}`);
     bucket.coolUntilMs = Math.max(bucket.coolUntilMs, nowMs + resetMs);
-    const all = bucketOf(this.#fleet, key);
-    // A refusal that comes while the bucket rests for longer tells the others nothing new.
-    if (nowMs + resetMs <= all.coolUntilMs) return;
-    all.heardMs = nowMs;
-    all.coolUntilMs = nowMs + resetMs;
+    // Who is killed before it could tell takes what it heard along.
+    this.#world.clock.in(newsMs, () => {
+      if (!attempt.process.alive) return;
+      const all = bucketOf(this.#fleet, key);
+      all.coolUntilMs = Math.max(all.coolUntilMs, nowMs + resetMs);
+    });
   }
 
   /** It is over for the process, or the process has lost interest. */
@@ -153,7 +152,7 @@ export class Attempts {
       if (own.coolUntilMs - nowMs > roundingMs)
         audit.fail('G4', `${id} starts ${Math.ceil(own.coolUntilMs - nowMs)} ms before the reset of ${key}`);
       // Who has no windows to keep asks the log nothing, and hears nothing.
-      if (windows.length > 0 && !quota.troubled && all.coolUntilMs - nowMs > roundingMs && nowMs - all.heardMs > newsMs)
+      if (windows.length > 0 && !quota.troubled && all.coolUntilMs - nowMs > roundingMs)
         audit.fail('G4', `${id} starts before the reset of ${key}, which another process was told of`);
       own.startsMs.push(nowMs);
       all.startsMs.push(nowMs);
@@ -185,7 +184,7 @@ export class Attempts {
 
 function bucketOf(buckets: Map<string, Bucket>, name: string): Bucket {
   let bucket = buckets.get(name);
-  if (bucket === undefined) buckets.set(name, (bucket = { startsMs: [], coolUntilMs: 0, heardMs: 0 }));
+  if (bucket === undefined) buckets.set(name, (bucket = { startsMs: [], coolUntilMs: 0 }));
   return bucket;
 }
 
