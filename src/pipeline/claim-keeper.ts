@@ -140,7 +140,7 @@ export class ClaimKeeper {
     ).pipe(map(() => undefined));
   }
 
-  /** Gives one claim back: nothing was done with it, whoever asks next is granted it. Emits once. */
+  /** Gives one claim back: nothing was done with it. Whoever asks next is granted it, once a retry of it is due. Emits once. */
   release(job: Job): Observable<boolean> {
     const { claim } = job;
     this.forget(job);
@@ -150,7 +150,7 @@ export class ClaimKeeper {
       claim: { id: job.id, fence: claim.fence },
       state: 'FAILED',
       result: '',
-      delayMs: 0,
+      delayMs: Math.max(0, job.retryAtMs - this.#clock.now()),
       ttlMs: this.lifeMsFor(job),
       nothingActed: job.ambiguousSinceMs === undefined,
     });

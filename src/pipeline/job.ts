@@ -86,6 +86,8 @@ export class Job {
   visitStartedMs = 0;
   holds = 0;
   tokenRetried = false;
+  /** What its upstream was given after the last attempt, monotonic: whoever makes the next one waits as long. */
+  retryAtMs = 0;
   /** The wait that it brought with it out of a delay topic, until that is over. */
   longWait: LongWait | undefined;
   /** Whether its record fits a delay topic, as far as is known. */

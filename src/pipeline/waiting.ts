@@ -28,6 +28,7 @@ export type Waits = Ended | Observable<never> | undefined;
 export function waitUntil(job: Job, turn: Scheduled, untilMs: number, why: WaitReason, context: Waiting): Waits {
   const nowMs = context.clock.now();
   job.waits(why, nowMs);
+  if (why === 'retry' || why === 'brake') job.retryAtMs = untilMs;
   if (shouldLeave(job, untilMs - nowMs, context.lines)) {
     return { kind: 'ended', item: job, turn, ending: { kind: 'held', untilMs, why } };
   }

@@ -18,6 +18,7 @@ function job(id: string, more: Partial<Job> = {}): Job {
     received: { partition },
     claim: undefined,
     underWay: false,
+    retryAtMs: 0,
   };
   return { ...base, ...more } as unknown as Job;
 }

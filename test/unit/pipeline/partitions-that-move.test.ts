@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { leaseDefaults } from '../../../src/pipeline/claim-keeper.ts';
 import { news, react, send } from '../../support/calls.ts';
 import { PipelineBench } from '../../support/pipeline-bench.ts';
 
@@ -53,6 +54,37 @@ describe('a partition that is lost with work in flight', () => {
     bench.run(1_500);
     expect(first.house.keeper.size).toBe(0);
     expect(bench.results).toHaveLength(4);
+  });
+
+  it.each([
+    ['is given back', 'of an API that knows keys', send('r')],
+    ['is given back', 'of an API without keys', react('r')],
+    ['is lost by a crash', 'of an API that knows keys', send('r')],
+    ['is lost by a crash', 'of an API without keys', react('r')],
+  ])('P10: where its partition %s, a call %s is not tried again before its time', (how, _, call) => {
+    const startsOf = (moves: boolean): number[] => {
+      const { bench, one, two, first } = twoWorkers();
+      bench.upstream().script = ({ nth }) => (nth < 4 ? { fail: { how: 'refused', sent: false } } : {});
+      bench.group.give(0, one);
+      bench.call(call);
+      while (bench.upstream().of('r').length < 3) bench.run(10);
+      if (moves) {
+        if (how === 'is lost by a crash') first.crash();
+        bench.group.give(0, two);
+      }
+      bench.run(90_000);
+      expect(bench.results.map(({ status }) => status)).toEqual(['ok']);
+      return bench
+        .upstream()
+        .of('r')
+        .map(({ atMs }) => atMs);
+    };
+    const [stayed, moved] = [startsOf(false), startsOf(true)];
+    expect(moved).toHaveLength(4);
+    expect(moved[3]).toBeGreaterThanOrEqual(stayed[3] ?? Infinity);
+    // What was given back is due then; of what was lost the lease may have to end.
+    const lateMs = how === 'is given back' ? 100 : leaseDefaults.leaseMs;
+    expect(moved[3]).toBeLessThan((stayed[3] ?? 0) + lateMs);
   });
 
   it("a zombie's answer changes nothing once its claim was taken over", () => {
