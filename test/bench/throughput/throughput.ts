@@ -67,6 +67,9 @@ async function allReport(place: Place, { rounds, calls, tell }: BenchOptions): P
   return judge(byDelay, latency, rounds);
 }
 
+/** At an upstream that answers at once the guarantees cost at most half of the rate. */
+const leastKept = 0.5;
+
 /** What each safety costs at an upstream that answers at once: Larkspur with all, without each, without any. */
 async function safetyReport(place: Place, { rounds, calls, tell }: BenchOptions): Promise<Report> {
   const variants = [undefined, ...safeties, 'all'] as const;
@@ -89,7 +92,9 @@ async function safetyReport(place: Place, { rounds, calls, tell }: BenchOptions)
       cpuRatio: rounded(median(all, cpuMs) / median(control, cpuMs)),
     };
   }
-  return reportOf('throughput safety', [], figures);
+  const [all = [], none = []] = [undefined, 'all' as const].map((without) => runs.get(nameOf(without)));
+  const kept = median(all, rate) / median(none, rate);
+  return reportOf('throughput safety', [atLeast('rateKeptWithEverything', rounded(kept), leastKept)], figures);
 }
 
 const nameOf = (without: Safety | undefined): string =>

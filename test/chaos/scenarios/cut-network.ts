@@ -7,6 +7,8 @@ export const cutNetwork = hurting({
   name: 'partition',
   own: true,
   mayDiffer: true,
+  // Their calls may neither differ nor be guessed.
+  plainEvery: 10,
   world: { proxied: true },
   faults: [
     cut('kafka', 'silence', 15_000),

@@ -10,6 +10,8 @@ export const slowDisk = hurting({
   name: 'slow-disk',
   own: true,
   mayDiffer: true,
+  // Their calls may neither differ nor be guessed.
+  plainEvery: 10,
   world: { proxied: true },
   faults: [
     stutterBroker(15_000),

@@ -17,6 +17,9 @@ const numbered = (from: number, to: number) =>
     value: Buffer.from(`${from + i}`),
   }));
 
+// The driver is told to try 20 times.
+const moreThanRetries = 25;
+
 // A broker of its own: this suite kills it.
 describeWithKafka('a broker that fails', () => {
   const broker = new LocalKafka();
@@ -76,7 +79,7 @@ describeWithKafka('a broker that fails', () => {
     await source.close();
   });
 
-  it('K3, D8: is away for long: nothing is read or acknowledged, the member is not ready, and all goes on by itself', async () => {
+  it('K3: is away for long: nothing is read or acknowledged, the member is not ready, and all goes on by itself', async () => {
     const topic = await kafka.topic(1);
     const source = kafka.member(kafka.unique('group'), [topic], { tuning: { watchdogMs: 3_000, leaveLimitMs: 500 } });
     const reader = new SourceReader(source);
@@ -95,6 +98,36 @@ describeWithKafka('a broker that fails', () => {
 });
 
 describeWithKafka('a broker behind a network that fails', () => {
+  it('D8: a line that breaks more often than a driver tries again, with nothing to read between, ends no member', async () => {
+    const link = await TcpProxy.open();
+    const broker = new LocalKafka({ through: link.port });
+    await broker.start();
+    link.to(broker.outsidePort);
+    const [near, far] = [new KafkaHarness(broker.brokers), new KafkaHarness([`127.0.0.1:${link.port}`])];
+    const topic = await near.topic(1);
+    const source = far.member(near.unique('group'), [topic], { prefix: near.prefix });
+    const reader = new SourceReader(source);
+    try {
+      await near.write(topic, numbered(0, 10));
+      await reader.until(() => reader.records.length === 10);
+      for (let nth = 0; nth < moreThanRetries; nth++) {
+        link.break();
+        await sleep(50);
+        link.heal();
+        await reader.until(() => source.ready(), 60_000);
+        await sleep(300);
+      }
+      await near.write(topic, numbered(10, 20));
+      await reader.until(() => new Set(reader.values).size === 20, 60_000);
+      expect(reader.error).toBeUndefined();
+    } finally {
+      await source.close();
+      await Promise.all([near.close(), far.close()]);
+      await broker.stop();
+      await link.close();
+    }
+  });
+
   it('K8, L3: a write whose answer is lost is written again: twice perhaps, lost never', async () => {
     const link = await TcpProxy.open();
     const broker = new LocalKafka({ through: link.port });
@@ -118,13 +151,16 @@ describeWithKafka('a broker behind a network that fails', () => {
       await sleep(200);
       link.heal();
       expect(await acked).toMatchObject({ kind: 'written' });
+      // What is new afterwards must not be taken for what came before.
+      const next = await write(2);
       await sink.close();
       const values = (await near.read(topic, await written())).map(({ value }) => String(value));
       // Once more, unless this machine was too slow to catch the answer on its way.
       expect([
-        ['0', '1', '1'],
-        ['0', '1'],
+        ['0', '1', '1', '2'],
+        ['0', '1', '2'],
       ]).toContainEqual(values);
+      expect(next).toMatchObject({ kind: 'written', offset: values.length - 1 });
     } finally {
       await Promise.all([near.close(), far.close(), admin.disconnect()]);
       await broker.stop();

@@ -22,6 +22,14 @@ const cases = [...readme.matchAll(/^\| ([KPLD]\d+) \| [^|]* \| (.*) \|$/gm)].map
 
 const chaos = readFileSync(new URL('chaos/main.ts', folder), 'utf8');
 
+/** Rows about the main job. */
+const main = [
+  ...[
+    5, 9, 10, 11, 12, 13, 14, 20, 21, 23, 24, 34, 36, 38, 39, 44, 45, 60, 62, 63, 64, 65, 66, 67, 73, 75, 76, 77, 78,
+  ].map((n) => `S000-${String(n).padStart(2, '0')}`),
+  ...['S002-04', 'S002-05', 'S004-12', 'S004-13', 'S004-23', 'S004-29', 'S004-31'],
+];
+
 /** Rows about crashes. */
 const crash = ['S000-34', 'S000-35', 'S000-36', 'S000-72', 'S000-82', 'S004-22', 'S004-28', 'S004-36'];
 
@@ -39,10 +47,9 @@ const wrongIn = (id: string, files: readonly string[], scenarios: readonly strin
 ];
 
 describe('the table of rows', () => {
-  it('names a test for each of the 36 rows of the main work, and for what came after', () => {
+  it('names a test for each row of the main job and of crashes', () => {
     const ids = new Set(rows.map(([id]) => id));
-    expect(ids.size).toBeGreaterThanOrEqual(36 + crash.length);
-    expect(crash.filter((id) => !ids.has(id))).toEqual([]);
+    expect([...main, ...crash].filter((id) => !ids.has(id))).toEqual([]);
   });
 
   it.each(rows)('%s stands at the start of a title in each file that the table names', (id, files, scenarios) => {
