@@ -37,7 +37,7 @@ describeWithServices('workers as processes of their own', (brokers, redisUrl) =>
     records: 30_000,
     hangSeconds: 10,
     events: 4_000,
-    outageSeconds: 12,
+    outageSeconds: 15,
     services: { brokers, redisUrl },
     minutes: 1,
     seed: 1,

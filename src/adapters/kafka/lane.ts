@@ -10,6 +10,8 @@ import type { SendGate } from './send-gate.ts';
 export interface Outgoing {
   readonly message: Message;
   readonly bytes: number;
+  /** When it was handed over, monotonic milliseconds. */
+  readonly sinceMs: number;
   readonly write: { acknowledge(ack: Ack): void };
   /** Asked before it is sent again, of a record that must not stand twice: its offset, or `undefined` when it stands nowhere. */
   readonly written?: () => Promise<number | undefined>;
@@ -24,8 +26,6 @@ export interface LaneWorld {
   /** What the topic takes, in bytes. */
   readonly limitBytes: () => Promise<number>;
   readonly onFailure: (error: unknown, waitMs: number) => void;
-  /** Records of this lane have their acknowledgement. */
-  readonly onSettled: () => void;
   /** Bounds the sends under way over all lanes. */
   readonly gate: SendGate;
   readonly timers: Timers;
@@ -58,6 +58,11 @@ export class Lane {
   constructor(partition: number, world: LaneWorld) {
     this.#partition = partition;
     this.#world = world;
+  }
+
+  /** Since when the first in the queue waits for its acknowledgement, monotonic milliseconds. */
+  get waitsSinceMs(): number | undefined {
+    return this.#queue[0]?.sinceMs;
   }
 
   push(outgoing: Outgoing): void {
@@ -103,7 +108,6 @@ export class Lane {
     const offsets = await Promise.all(doubtful.map(async ({ written }) => written?.()));
     this.#queue = this.#queue.filter((_, index) => offsets[index] === undefined);
     this.#doubtful = 0;
-    if (offsets.some((offset) => offset !== undefined)) this.#world.onSettled();
     for (const [index, { write }] of doubtful.entries()) {
       const offset = offsets[index];
       if (offset !== undefined) write.acknowledge({ kind: 'written', partition: this.#partition, offset });
@@ -129,7 +133,6 @@ export class Lane {
 
   #settle(batch: readonly Outgoing[], ackOf: (index: number) => Ack): void {
     this.#queue = this.#queue.slice(batch.length);
-    this.#world.onSettled();
     for (const [index, { write }] of batch.entries()) write.acknowledge(ackOf(index));
   }
 

@@ -1,4 +1,4 @@
-import { Observable, type Observer, type Unsubscribable } from 'rxjs';
+import { Observable } from 'rxjs';
 
 import { eventName } from '../../model/event.ts';
 import { partitionFor } from '../../model/partitioner.ts';
@@ -16,9 +16,11 @@ import type { KafkaFinder } from './finder.ts';
 import { Lane, type Outgoing } from './lane.ts';
 import { OpenWrites } from './open-writes.ts';
 import { Producers } from './producers.ts';
+import { clusterLook, Pulse } from './pulse.ts';
 import { outHeadersOf, wireSizeOf } from './record.ts';
 import { SendGate } from './send-gate.ts';
 import { TopicSizes } from './topic-sizes.ts';
+import { Write } from './write.ts';
 
 /** What a Kafka sink needs. */
 export interface KafkaSinkOptions {
@@ -36,7 +38,10 @@ export interface KafkaSinkOptions {
 
 /** {@link RecordSink} on Kafka. */
 export interface KafkaSink extends RecordSink {
-  /** `false` while writes have been failing for two seconds. */
+  /**
+   * `false` while no broker answers, also when there is nothing to write, and while a write has been waiting for its
+   * acknowledgement for three seconds.
+   */
   ready(): boolean;
   /**
    * Ends the connections. What was appended and not acknowledged by then may or may not be written and is never
@@ -57,7 +62,8 @@ export function createKafkaSink(options: KafkaSinkOptions): KafkaSink {
 const topicRetryMs = 1_000;
 // Records carry the clock of who wrote them.
 const clockSkewMs = 60_000;
-const unreadyAfterMs = 2_000;
+// So long Feishu waits for an answer: what is written more slowly is delivered again.
+const unreadyAfterMs = 3_000;
 // Measured with 12 partitions at full load: fewer leave the broker idle, more make batches of one.
 const sendsAtOnce = 2;
 
@@ -70,31 +76,6 @@ interface Destination {
   spread: number;
 }
 
-/** A record on its way, and who waits for it. To unsubscribe drops the interest, not the write. */
-class Write implements Unsubscribable {
-  readonly record: OutRecord;
-  readonly #writes: OpenWrites;
-  readonly #open: ReturnType<OpenWrites['begin']>;
-  #observer: Observer<Ack> | undefined;
-
-  constructor(record: OutRecord, observer: Observer<Ack>, writes: OpenWrites) {
-    this.record = record;
-    this.#observer = observer;
-    this.#writes = writes;
-    this.#open = writes.begin();
-  }
-
-  acknowledge(ack: Ack): void {
-    this.#writes.end(this.#open);
-    this.#observer?.next(ack);
-    this.#observer?.complete();
-  }
-
-  unsubscribe(): void {
-    this.#observer = undefined;
-  }
-}
-
 class LaneSink implements KafkaSink {
   readonly #options: KafkaSinkOptions;
   readonly #producers: Producers;
@@ -103,8 +84,7 @@ class LaneSink implements KafkaSink {
   readonly #writes = new OpenWrites();
   readonly #destinations = new Map<string, Destination>();
   readonly #failed: Counter;
-  /** Since when the last write of a partition has been failing, monotonic milliseconds. */
-  readonly #failing = new Map<string, number>();
+  readonly #pulse: Pulse;
   #closed = false;
 
   constructor(options: KafkaSinkOptions) {
@@ -113,6 +93,7 @@ class LaneSink implements KafkaSink {
     this.#producers = new Producers(kafka);
     this.#sizes = new TopicSizes(kafka, options.clock);
     this.#gate = new SendGate(sendsAtOnce, options.timers);
+    this.#pulse = new Pulse(clusterLook(kafka), options);
     const { metrics } = options;
     this.#failed = metrics.counter('larkspur_kafka_sends_failed_total', 'Sends that are repeated', ['topic', 'why']);
     metrics.gauge('larkspur_kafka_unacknowledged_records', 'Records on their way to Kafka', [], () => [
@@ -122,7 +103,7 @@ class LaneSink implements KafkaSink {
 
   append(record: OutRecord): Observable<Ack> {
     return light((observer) => {
-      const write = new Write(record, observer, this.#writes);
+      const write = new Write(record, observer, this.#writes, this.#options.clock.now());
       this.#enqueue(write);
       return write;
     });
@@ -130,7 +111,7 @@ class LaneSink implements KafkaSink {
 
   ready(): boolean {
     const untilMs = this.#options.clock.now() - unreadyAfterMs;
-    return [...this.#failing.values()].every((sinceMs) => sinceMs > untilMs);
+    return this.#pulse.beats && [...this.#waits()].every((sinceMs) => sinceMs > untilMs);
   }
 
   flush(): Observable<void> {
@@ -145,7 +126,15 @@ class LaneSink implements KafkaSink {
   async close(): Promise<void> {
     this.#closed = true;
     for (const { lanes } of this.#destinations.values()) for (const lane of lanes.values()) lane.close();
-    await this.#producers.close();
+    await Promise.all([this.#producers.close(), this.#pulse.close()]);
+  }
+
+  /** Since when the first of each queue waits. */
+  *#waits(): Generator<number> {
+    for (const { early, lanes } of this.#destinations.values()) {
+      if (early[0] !== undefined) yield early[0].sinceMs;
+      for (const { waitsSinceMs } of lanes.values()) if (waitsSinceMs !== undefined) yield waitsSinceMs;
+    }
   }
 
   #enqueue(write: Write): void {
@@ -176,7 +165,8 @@ class LaneSink implements KafkaSink {
       lanes.set(partition, lane);
     }
     const message = { partition, key, value, headers: outHeadersOf(headers) };
-    lane.push({ message, bytes: wireSizeOf(write.record), write, ...this.#onceOnly(write.record) });
+    const { sinceMs } = write;
+    lane.push({ message, bytes: wireSizeOf(write.record), sinceMs, write, ...this.#onceOnly(write.record) });
   }
 
   #onceOnly({ topic, key, headers }: OutRecord): Pick<Outgoing, 'written'> {
@@ -190,17 +180,16 @@ class LaneSink implements KafkaSink {
   #openLane(topic: string, partition: number): Lane {
     const { timers, random } = this.#options;
     const destination = this.#classOf(topic);
-    const place = `${topic}/${partition}`;
     return new Lane(partition, {
       gate: this.#gate,
-      send: (messages) => this.#producers.send(destination, topic, messages),
+      send: async (messages) => {
+        const offset = await this.#producers.send(destination, topic, messages);
+        this.#pulse.felt();
+        return offset;
+      },
       isTooLarge: (error) => troubleOf(error) === 'too-large',
       limitBytes: () => this.#sizes.limitBytes(topic),
-      onSettled: () => this.#failing.delete(place),
-      onFailure: (error, waitMs) => {
-        if (!this.#failing.has(place)) this.#failing.set(place, this.#options.clock.now());
-        this.#tell(topic, error, waitMs);
-      },
+      onFailure: (error, waitMs) => this.#tell(topic, error, waitMs),
       timers,
       random,
     });

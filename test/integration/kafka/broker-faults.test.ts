@@ -95,6 +95,35 @@ describeWithKafka('a broker that fails', () => {
     await reader.until(() => new Set(reader.values).size === 20, 60_000);
     await source.close();
   });
+
+  it.each([
+    ['is gone, and there is nothing to write', 'killed', 'idle'],
+    ['is gone', 'killed', 'busy'],
+    ['is gone before the first write', 'killed', 'new'],
+    ['does not answer, and there is nothing to write', 'paused', 'idle'],
+    ['does not answer', 'paused', 'busy'],
+  ])('D8: %s: who writes is told within ten seconds, and again when all is well', async (_, how, load) => {
+    const topic = await kafka.topic(3);
+    const sink = createKafkaSink(kafka.sinkOptions);
+    const write = (n: number) => only(sink.append({ topic, key: null, value: Buffer.from(String(n)), headers: [] }));
+    const tellsMs = async (ready: boolean) => {
+      const startMs = Date.now();
+      while (sink.ready() !== ready && Date.now() - startMs < 30_000) await sleep(20);
+      return Date.now() - startMs;
+    };
+    await tellsMs(true);
+    if (load !== 'new') await write(0);
+    if (how === 'killed') await broker.kill9();
+    else broker.pause();
+    const written = load === 'idle' ? undefined : write(1);
+    const goneMs = await tellsMs(false);
+    if (how === 'killed') await broker.start();
+    else broker.resume();
+    await written;
+    expect(goneMs).toBeLessThan(10_000);
+    expect(await tellsMs(true)).toBeLessThan(10_000);
+    await sink.close();
+  });
 });
 
 describeWithKafka('a broker behind a network that fails', () => {

@@ -30,14 +30,13 @@ function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: s
     return base;
   };
   const waits: number[] = [];
-  const state = { settled: 0, written: undefined as number | undefined };
+  const state = { written: undefined as number | undefined };
   const lane = new Lane(3, {
     send,
     gate: new SendGate(1, time),
     isTooLarge: (error) => error instanceof TooLarge,
     limitBytes: () => Promise.resolve(1_000),
     onFailure: (_, waitMs) => waits.push(waitMs),
-    onSettled: () => state.settled++,
     timers: time,
     random: { next: () => 1 },
   });
@@ -46,6 +45,7 @@ function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: s
       lane.push({
         message: { value },
         bytes: value.length,
+        sinceMs: time.now(),
         write: { acknowledge: (ack) => acks.set(value, ack) },
         written: () => Promise.resolve(state.written),
       });
@@ -57,14 +57,22 @@ function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: s
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `r${index}`);
 
 describe('Lane', () => {
-  it('says that it is well again when what was sent in vain was written all the same, and no send follows', async () => {
-    const { time, sends, acks, push, state } = stage({ failures: [new Error('the answer was lost')] });
+  it('says since when its first record waits, until none does: written, or found written after a failure', async () => {
+    const { time, lane, sends, acks, push, state } = stage({ failures: [undefined, new Error('the answer was lost')] });
+    await time.advanceAsync(100);
     push('a');
+    expect(lane.waitsSinceMs).toBe(100);
+    await time.advanceAsync(1_000);
+    expect(lane.waitsSinceMs).toBeUndefined();
+    push('b');
+    await time.advanceAsync(0);
+    push('c');
+    expect(lane.waitsSinceMs).toBe(1_100);
     state.written = 41;
     await time.advanceAsync(1_000);
-    expect(sends).toEqual([['a']]);
-    expect(acks.get('a')).toEqual({ kind: 'written', partition: 3, offset: 41 });
-    expect(state.settled).toBe(1);
+    expect(sends).toEqual([['a'], ['b'], ['c']]);
+    expect(acks.get('b')).toEqual({ kind: 'written', partition: 3, offset: 41 });
+    expect(lane.waitsSinceMs).toBeUndefined();
   });
 
   it('sends together what is pushed in one turn, and what queued meanwhile with the next send', async () => {
@@ -138,6 +146,7 @@ describe('Lane', () => {
       lane.push({
         message: { value },
         bytes: 1,
+        sinceMs: 0,
         write: { acknowledge: (ack) => acks.set(value, ack) },
         written: () => {
           asked.push(value);
