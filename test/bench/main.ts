@@ -1,8 +1,8 @@
 // npm run bench -- SCENARIO [--json]: throughput (real Kafka and Redis, against a control), operators (cost per stage),
-// ingress (events of Feishu, against a bare webhook), surge (a load that a blocking gateway cannot carry; embedded), kill
+// ingress (events of Feishu, against a bare webhook), surge (a load that jumps, against a blocking gateway; embedded), kill
 // (kill -9 in the middle, against a control), claims (pairs of claim and finish on one Redis), quota (three workers, one
 // quota in a real Redis), isolation (one of four upstreams hangs), avalanche (one becomes slow; against a gateway without
-// walls), backoff (ways to come again).
+// walls), backoff (ways to come again), resilience (one mix of faults for a bare client, a careful one and Larkspur).
 import { parseArgs } from 'node:util';
 
 import { type Report, printReport } from '../../src/runtime/report.ts';
@@ -15,6 +15,7 @@ import { isolationReport } from './isolation/isolation.ts';
 import { killReport } from './kill/kill.ts';
 import { operatorsReport } from './operators.ts';
 import { quotaReport } from './quota/quota.ts';
+import { resilienceReport } from './resilience/resilience.ts';
 import { surgeReport } from './surge/surge.ts';
 import { throughputReport } from './throughput/throughput.ts';
 
@@ -39,6 +40,7 @@ const scenarios: Readonly<Record<string, (options: BenchOptions) => Promise<Repo
   isolation: isolationReport,
   avalanche: avalancheReport,
   backoff: backoffReport,
+  resilience: resilienceReport,
 };
 
 const { values, positionals } = parseArgs({

@@ -1,8 +1,9 @@
 import { atLeast, atMost, type Report, reportOf } from '../../../src/runtime/report.ts';
-import { type Ended, offeredIn, quantile, type Taker, Traffic } from '../isolation/traffic.ts';
+import { type Ended, offeredIn, type Taker, Traffic } from '../isolation/traffic.ts';
 import { Upstreams } from '../isolation/upstreams.ts';
 import { benchWorker } from '../isolation/worker.ts';
 import type { BenchOptions } from '../main.ts';
+import { quantile } from '../quantile.ts';
 
 import { oldGateway } from './old-gateway.ts';
 

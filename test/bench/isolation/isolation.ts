@@ -1,7 +1,8 @@
 import { atLeast, atMost, type Report, reportOf } from '../../../src/runtime/report.ts';
 import type { BenchOptions } from '../main.ts';
+import { quantile } from '../quantile.ts';
 
-import { type Ended, offeredIn, quantile, Traffic, usualP99Ms } from './traffic.ts';
+import { type Ended, offeredIn, Traffic, usualP99Ms } from './traffic.ts';
 import { Upstreams } from './upstreams.ts';
 import { benchWorker } from './worker.ts';
 

@@ -1,3 +1,5 @@
+import { quantile } from '../quantile.ts';
+
 /** How one call ended, and when. */
 export interface Ended {
   readonly upstream: string;
@@ -66,12 +68,6 @@ export class Traffic {
     });
     this.#open.add(call);
   }
-}
-
-/** The value below which a share of them lie; NaN for none. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? NaN;
 }
 
 /** Calls offered in a span. */

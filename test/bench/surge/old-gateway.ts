@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 
-import type { Contestant } from './offer.ts';
+import type { Contestant } from '../offer.ts';
 
 // As such gateways were built: a fixed pool, a thread held for the whole call, clients that lose patience and come again at
 // once, whatever they asked for.
@@ -33,8 +33,8 @@ export function oldGateway(upstreamUrl: string): Contestant {
   const attempt = (body: string): Promise<boolean> =>
     new Promise((resolve) => {
       const patience = setTimeout(() => resolve(false), patienceMs);
+      requests++;
       onThread(async () => {
-        requests++;
         const good = await pool.request({ method: 'POST', path: '/', body }).then(
           async (reply) => (await reply.body.dump(), reply.statusCode < 400),
           () => false,
