@@ -109,6 +109,7 @@ function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
     profile: raw.profile ?? 'http',
     baseUrl: (raw.baseUrl ?? raw.targets?.[0] ?? '').replace(/\/+$/, ''),
     concurrency: raw.concurrency ?? 1,
+    concurrencyFloor: raw.concurrencyFloor ?? 1,
     bucketConcurrency: raw.bucketConcurrency ?? 1,
     connections: raw.connections ?? 1,
     maxResponseBytes: raw.maxResponseBytes ?? 0,

@@ -93,6 +93,8 @@ export interface UpstreamConfig {
   readonly baseUrl: string;
   /** Calls in flight at once, in this process. */
   readonly concurrency: number;
+  /** How far timeouts narrow that. */
+  readonly concurrencyFloor: number;
   /** Calls in flight at once per quota bucket, in this process. */
   readonly bucketConcurrency: number;
   /** Open sockets. */

@@ -1,4 +1,5 @@
 import { breakerDefaults } from '../operators/breaker/options.ts';
+import { adaptiveConcurrencyDefaults } from '../operators/bulkhead/adaptive-concurrency.ts';
 import { retryDefaults } from '../operators/retry/options.ts';
 
 import type { RawUpstream } from './schema-upstream.ts';
@@ -80,6 +81,7 @@ export function upstreamDefaults(name: string, written: RawUpstream): RawUpstrea
     profile,
     ...(name === 'feishu' ? { baseUrl: 'https://open.feishu.cn' } : {}),
     concurrency,
+    concurrencyFloor: Math.min(adaptiveConcurrencyDefaults.floor, concurrency),
     bucketConcurrency: Math.min(32, concurrency),
     connections: concurrency,
     maxResponseBytes: MiB,

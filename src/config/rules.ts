@@ -1,13 +1,13 @@
 import { isReservedHeader } from '../model/call.ts';
 import { isTree } from '../model/schema-words.ts';
 
+import { breakerRules } from './breaker-rules.ts';
 import type { Mistake } from './mistake.ts';
+import { notAbove, type Report } from './not-above.ts';
 import { routeTargets } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
 import { type Path } from './tree.ts';
-
-type Report = (path: Path, message: string) => void;
 
 /**
  * Rules between values, which a schema cannot say.
@@ -134,6 +134,8 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Rep
   if (header !== undefined && (isReservedHeader(header) || header.toLowerCase() === 'content-type')) {
     report([...at, 'idempotencyKey', 'header'], `is ${header}, which has its own meaning: name one for the key alone`);
   }
+  const { concurrencyFloor, concurrency } = upstream;
+  notAbove(report, [...at, 'concurrencyFloor'], concurrencyFloor, `${name}.concurrency`, concurrency);
   const { connectMs, attemptMs, totalMs } = upstream.timeouts ?? {};
   notAbove(report, [...at, 'timeouts', 'connectMs'], connectMs, `${name}.timeouts.attemptMs`, attemptMs);
   notAbove(report, [...at, 'timeouts', 'attemptMs'], attemptMs, `${name}.timeouts.totalMs`, totalMs);
@@ -187,33 +189,5 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Rep
         `has ${keys || 'nothing'}, must be { perSecond }, { perMinute } or { limit, windowMs }`,
       );
     }
-  }
-}
-
-function breakerRules(at: Path, breaker: Exclude<NonNullable<RawUpstream['breaker']>, 'off'>, report: Report): void {
-  const { minMs, maxMs, targetCalls } = breaker.window ?? {};
-  const name = at.join('.');
-  notAbove(report, [...at, 'window', 'minMs'], minMs, `${name}.window.maxMs`, maxMs);
-  if (minMs === undefined && maxMs === undefined && targetCalls === undefined) return;
-  if (minMs === undefined) report([...at, 'window', 'minMs'], 'is missing: an elastic window has minMs and maxMs');
-  if (maxMs === undefined) report([...at, 'window', 'maxMs'], 'is missing: an elastic window has minMs and maxMs');
-  if (breaker.mode === 'exact') report([...at, 'mode'], 'is exact, which a window of one length is: give window.ms');
-  if (minMs === undefined || maxMs === undefined || breaker.buckets === undefined) return;
-  const least = Math.ceil((2 * maxMs) / breaker.buckets);
-  if (minMs < least) {
-    report([...at, 'window', 'minMs'], `is ${minMs}, must hold two buckets, which is ${least}, or take more buckets`);
-  }
-}
-
-/** An inner limit above an outer one never takes effect: somebody misread one of the two. */
-function notAbove(
-  report: Report,
-  path: Path,
-  inner: number | undefined,
-  outerName: string,
-  outer: number | undefined,
-): void {
-  if (inner !== undefined && outer !== undefined && inner > outer) {
-    report(path, `is ${inner}, must not be above ${outerName} (${outer})`);
   }
 }

@@ -133,6 +133,11 @@ export const upstreamSchema = section(
     targets: Type.Array(baseUrl, { minItems: 1, maxItems: 64, description: 'several equal addresses' }),
     preset: oneOf(presetNames, 'numbers to start from'),
     concurrency: count('calls in flight at once', 1, 10_000),
+    concurrencyFloor: count(
+      'timeouts narrow the concurrency down to this; the same as concurrency: they do not',
+      1,
+      10_000,
+    ),
     bucketConcurrency: count('calls in flight at once per quota bucket', 1, 10_000),
     connections: count('open sockets per address', 1, 10_000),
     maxResponseBytes: count('a longer answer ends as response_too_large', 1024, 64 * 1024 * 1024),

@@ -14,6 +14,11 @@ export {
 } from './breaker/options.ts';
 export type { BreakerSnapshot, BreakerState, ForcedState, Permit, Refusal } from './breaker/permit.ts';
 export { SlidingWindow, type SlidingWindowOptions } from './breaker/sliding-window.ts';
+export {
+  AdaptiveConcurrency,
+  adaptiveConcurrencyDefaults,
+  type AdaptiveConcurrencyOptions,
+} from './bulkhead/adaptive-concurrency.ts';
 export { Bulkhead, type BulkheadOptions } from './bulkhead/bulkhead.ts';
 export { Demand } from './demand.ts';
 export { type Fallback, fallbackFor } from './fallback/fallback-for.ts';

@@ -1,4 +1,5 @@
 import type { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
+import type { AdaptiveConcurrency } from '../operators/bulkhead/adaptive-concurrency.ts';
 import type { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
 import type { FallbackOptions } from '../operators/fallback/options.ts';
 import type { SharedLimiter } from '../operators/limit/shared-limiter.ts';
@@ -30,7 +31,9 @@ export interface Destination {
   /** `undefined` for upstreams that take no token. */
   readonly tokens: TokenSource | undefined;
   readonly limiter: SharedLimiter;
-  /** At most so many attempts at once. */
+  /** How many attempts may be made at once: timeouts narrow it, answers widen it again. */
+  readonly width: AdaptiveConcurrency;
+  /** A place for each of them. */
   readonly slots: Slots;
   /** `undefined` for `breaker: off`. */
   readonly breakers: BreakerRegistry | undefined;

@@ -208,6 +208,9 @@ function gauges(metrics: Metrics, observed: Observed): void {
   metrics.gauge('larkspur_in_flight', 'Attempts at an upstream', ['upstream'], () =>
     each((d) => [{ upstream: d.name }, d.slots.inUse] as const),
   );
+  metrics.gauge('larkspur_concurrency_limit', 'Attempts that may be made at an upstream at once', ['upstream'], () =>
+    each((d) => [{ upstream: d.name }, d.width.limit] as const),
+  );
   metrics.gauge('larkspur_breaker_state', '0 closed, 1 ramp, 2 half-open, 3 open', ['upstream', 'breaker'], () =>
     each((d) =>
       [...(d.breakers?.entries() ?? [])].map(

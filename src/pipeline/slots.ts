@@ -2,21 +2,32 @@ import { finalize, map, Observable } from 'rxjs';
 
 import { andThen } from '../operators/interop/and-then.ts';
 
+/** Turns at the door of so many slots: a quarter more, enough that no slot waits for a claim. */
+export const placesAtDoor = (slots: number): number => slots + Math.max(4, Math.ceil(slots / 4));
+
 /**
  * Places for attempts: at most `limit` at once here, and a place of the process for each. Who waits holds nothing but its
  * turn; turns are bounded, so the queue is.
  */
 export class Slots {
-  readonly limit: number;
+  readonly #limit: () => number;
   readonly #parent: Slots | undefined;
   #inUse = 0;
   // A Set keeps insertion order and forgets in O(1), which an array does not.
   readonly #waiting = new Set<() => void>();
 
-  constructor(limit: number, parent?: Slots) {
-    if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`slots must be an integer >= 1, got ${limit}`);
-    this.limit = limit;
+  /** @param limit an integer >= 1; a function is asked each time, for a limit that moves */
+  constructor(limit: number | (() => number), parent?: Slots) {
+    this.#limit = typeof limit === 'number' ? () => limit : limit;
+    if (typeof limit === 'number' && !(Number.isInteger(limit) && limit >= 1)) {
+      throw new RangeError(`slots must be an integer >= 1, got ${limit}`);
+    }
     this.#parent = parent;
+  }
+
+  /** Places at present. Where they became fewer, more may be taken for a while. */
+  get limit(): number {
+    return this.#limit();
   }
 
   /** Places taken at present. */
@@ -111,11 +122,11 @@ export class Slots {
 
   #leaveOwn(): void {
     this.#inUse--;
-    if (this.#inUse >= this.limit) return;
+    // More than one where the limit has risen meanwhile.
     for (const enter of this.#waiting) {
+      if (this.#inUse >= this.limit) return;
       this.#waiting.delete(enter);
       enter();
-      return;
     }
   }
 }

@@ -8,7 +8,7 @@ import { type BudgetOptions, retryDefaults } from '../operators/retry/options.ts
 import { RetryBudget } from '../operators/retry/retry-budget.ts';
 import { DeadLetterBrake } from '../pipeline/dead-letter-brake.ts';
 import type { Destination } from '../pipeline/destination.ts';
-import { Slots } from '../pipeline/slots.ts';
+import { placesAtDoor, Slots } from '../pipeline/slots.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { Metrics } from '../ports/metrics.ts';
@@ -96,9 +96,10 @@ function destinationOf(
   processSlots: Slots,
   { clock, timers, random, metrics, quota, answers, shared }: DestinationParts,
 ): Destination & Replaceable {
-  const { name, baseUrl, concurrency, retry } = upstream;
+  const { name, baseUrl, retry } = upstream;
   const sender = new HttpUpstream(pool, { maxResponseBytes: upstream.maxResponseBytes });
-  return {
+  const width = (): number => destination.width.limit;
+  const destination: Destination & Replaceable = {
     name,
     profile: profileOf(upstream, apps),
     upstream: sender,
@@ -113,16 +114,16 @@ function destinationOf(
           })
         : undefined,
     limiter: new SharedLimiter({ log: quota, clock, timers }),
-    slots: new Slots(concurrency, processSlots),
-    // A quarter more at the door than there are slots: enough that no slot waits for a claim.
-    working: new Bulkhead({ limit: concurrency + Math.max(4, Math.ceil(concurrency / 4)) }),
-    bucketLimit: upstream.bucketConcurrency,
     ...policiesOf(upstream, apps, random),
     budget: budgets(retry === 'off' ? retryDefaults.budget : retry.budget, () => quota.fleet().replicas),
     brake: new DeadLetterBrake(),
     answers: answers(name),
     policies: 0,
+    slots: new Slots(width, processSlots),
+    working: new Bulkhead({ limit: () => placesAtDoor(width()) }),
+    bucketLimit: upstream.bucketConcurrency,
   };
+  return destination;
 }
 
 /** One budget per breaker key, shared by all replicas: their number is bounded by the API groups of the catalogue. */

@@ -4,6 +4,7 @@ import { tokenProbe } from '../adapters/feishu/token-probe.ts';
 import { httpProbe } from '../adapters/http/health-probe.ts';
 import type { Config, UpstreamConfig } from '../config/config.ts';
 import { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
+import { AdaptiveConcurrency, adaptiveConcurrencyDefaults } from '../operators/bulkhead/adaptive-concurrency.ts';
 import { fallbackDefaults } from '../operators/fallback/options.ts';
 import { RetryPlan } from '../operators/retry/retry-plan.ts';
 import type { Destination, FallbackPolicy } from '../pipeline/destination.ts';
@@ -11,7 +12,9 @@ import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Random } from '../ports/random.ts';
 
 /** What of a destination may be replaced while it works. */
-export type Policies = Pick<Destination, 'breakers' | 'probe' | 'retry' | 'fallback' | 'attemptMs'>;
+export type Policies = Pick<Destination, 'width' | 'breakers' | 'probe' | 'retry' | 'fallback' | 'attemptMs'>;
+
+const replaceable = ['breaker', 'probe', 'concurrency', 'concurrencyFloor', 'retry', 'fallback'];
 
 /** The same, while it is being replaced: nobody else may write. */
 export type Replaceable = { -readonly [Name in keyof Policies]: Policies[Name] } & { policies: number };
@@ -22,6 +25,11 @@ export function policiesOf(upstream: UpstreamConfig, apps: Config['apps'], rando
   const probe = probeOf(upstream, apps);
   const breaker = upstream.breaker === 'off' ? undefined : { ...upstream.breaker, declaredProbe: probe !== undefined };
   return {
+    width: new AdaptiveConcurrency({
+      ...adaptiveConcurrencyDefaults,
+      floor: upstream.concurrencyFloor,
+      ceiling: upstream.concurrency,
+    }),
     breakers: breaker === undefined ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
     probe,
     retry: retry === 'off' ? undefined : new RetryPlan(retry, random),
@@ -54,6 +62,10 @@ export function replacePolicies(
     destination.probe = next.probe;
     replaced.push('breaker');
   }
+  if (differs.includes('concurrency') || differs.includes('concurrencyFloor')) {
+    destination.width = next.width;
+    replaced.push('concurrency');
+  }
   if (differs.includes('retry')) {
     destination.retry = next.retry;
     replaced.push('retry');
@@ -67,7 +79,7 @@ export function replacePolicies(
     replaced.push('timeouts.attemptMs');
   }
   if (replaced.length > 0) destination.policies++;
-  const waiting = [...changed].filter((name) => !['breaker', 'probe', 'retry', 'fallback'].includes(name));
+  const waiting = [...changed].filter((name) => !replaceable.includes(name));
   return { replaced, waiting };
 }
 

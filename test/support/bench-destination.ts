@@ -3,6 +3,7 @@ import { httpProfile, type IdempotencyKey } from '../../src/adapters/http/http-p
 import { memoryAnswerCache } from '../../src/adapters/system/answer-cache.ts';
 import { BreakerRegistry } from '../../src/operators/breaker/breaker-registry.ts';
 import { type BreakerOptions, breakerDefaults } from '../../src/operators/breaker/options.ts';
+import { AdaptiveConcurrency, adaptiveConcurrencyDefaults } from '../../src/operators/bulkhead/adaptive-concurrency.ts';
 import { Bulkhead } from '../../src/operators/bulkhead/bulkhead.ts';
 import { fallbackDefaults } from '../../src/operators/fallback/options.ts';
 import { SharedLimiter } from '../../src/operators/limit/shared-limiter.ts';
@@ -11,7 +12,7 @@ import { RetryBudget } from '../../src/operators/retry/retry-budget.ts';
 import { RetryPlan } from '../../src/operators/retry/retry-plan.ts';
 import { DeadLetterBrake } from '../../src/pipeline/dead-letter-brake.ts';
 import type { Destination, FallbackPolicy } from '../../src/pipeline/destination.ts';
-import { Slots } from '../../src/pipeline/slots.ts';
+import { placesAtDoor, Slots } from '../../src/pipeline/slots.ts';
 import type { AnswerCache } from '../../src/ports/answer-cache.ts';
 import type { Clock, Timers } from '../../src/ports/clock.ts';
 import type { HealthProbe } from '../../src/ports/health-probe.ts';
@@ -63,14 +64,20 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
       : { ...breakerDefaults, declaredProbe: settings.probe !== undefined, ...settings.breaker };
   const budgets = new Map<string, RetryBudget>();
   const fallback = { ...fallbackDefaults, afterAttempts: 3, ...settings.fallback };
+  const width = new AdaptiveConcurrency({
+    ...adaptiveConcurrencyDefaults,
+    floor: Math.min(adaptiveConcurrencyDefaults.floor, concurrency),
+    ceiling: concurrency,
+  });
   return {
     name,
     profile: profileOf(name, settings),
     upstream: process.upstream,
     tokens: isFeishu(name, settings) ? process.tokens : undefined,
     limiter: new SharedLimiter({ log: process.quota, clock, timers: process.timers }),
-    slots: new Slots(concurrency, process.slots),
-    working: new Bulkhead({ limit: concurrency + Math.max(4, Math.ceil(concurrency / 4)) }),
+    width,
+    slots: new Slots(() => width.limit, process.slots),
+    working: new Bulkhead({ limit: () => placesAtDoor(width.limit) }),
     bucketLimit: bucketConcurrency,
     breakers: breaker === undefined ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
     probe: settings.probe,

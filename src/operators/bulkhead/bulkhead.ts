@@ -1,20 +1,25 @@
 /** How wide a {@link Bulkhead} is. */
 export interface BulkheadOptions {
-  /** Slots; an integer >= 1. */
-  readonly limit: number;
+  /** Slots; an integer >= 1. A function is asked each time: for a width that moves. */
+  readonly limit: number | (() => number);
 }
 
 /** Counts calls in flight and refuses above its limit. It queues nobody: who is refused waits elsewhere, holding nothing. */
 export class Bulkhead {
-  readonly limit: number;
+  readonly #limit: () => number;
   #inUse = 0;
 
-  /** Throws a RangeError for a limit below 1. */
+  /** Throws a RangeError for a number below 1. */
   constructor({ limit }: BulkheadOptions) {
-    if (!(Number.isInteger(limit) && limit >= 1)) {
+    this.#limit = typeof limit === 'number' ? () => limit : limit;
+    if (typeof limit === 'number' && !(Number.isInteger(limit) && limit >= 1)) {
       throw new RangeError(`bulkhead.limit must be an integer >= 1, got ${limit}`);
     }
-    this.limit = limit;
+  }
+
+  /** Slots at present. Where they became fewer, more may be taken for a while. */
+  get limit(): number {
+    return this.#limit();
   }
 
   /** Slots taken at present. */

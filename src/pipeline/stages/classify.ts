@@ -50,6 +50,9 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
     if (effect === 'neutral') breaker.release(permit);
     else breaker.record(permit, nowMs, effect === 'failure', ms);
   }
+  if (effect === 'success') destination.width.answered(nowMs, destination.slots.inUse);
+  // While the breaker is not closed its own slow start holds the load down, and a timeout tells of the outage.
+  if (verdict.kind === 'timeout' && charged) destination.width.timedOut(started.atMs, nowMs);
   if (verdict.class === 'rate-limited' || verdict.class === 'quota') {
     rest(attempted, verdict, context);
   }
