@@ -1,6 +1,6 @@
 import { defer, forkJoin, map, mergeMap, type Observable, of } from 'rxjs';
 
-import type { Call } from '../model/call.ts';
+import { type Call, maxIdLength } from '../model/call.ts';
 import type { Fault, HttpRequest, HttpResponse } from '../model/http.ts';
 import type { OutRecord } from '../model/record.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
@@ -10,7 +10,7 @@ import type { RecordSink } from '../ports/record-sink.ts';
 
 import { batchAnswer, isBatch, linesOf } from './batch.ts';
 import { accepted, forbidden, invalid, notTaken, tooLarge, tooMany, unavailable } from './call-answers.ts';
-import { type Client, Clients } from './clients.ts';
+import { type Client, Clients, idOf } from './clients.ts';
 import { BoundedIntake } from './intake.ts';
 import { type Done, OncePerKey } from './once-per-key.ts';
 import { readCall } from './read-call.ts';
@@ -65,13 +65,14 @@ interface Accompanying {
  * The doors for calls over HTTP.
  *
  * `POST /v1/calls`: 202 with the id once the call is durable on `calls`; with `?wait=3s` the answer itself (see
- * `answer-of.ts`), 503 at once when its upstream is out for longer than that, or 504 when the wait is over and the call goes on. The key of the record is `orderingKey`, else
- * `?key=`, else none: calls without a key have no order. A caller that repeats a call gives it an id of its own, or the
- * request an `Idempotency-Key`: the first one counts. As `application/x-ndjson` the body is a batch, one call a line, and so
- * is the answer. Refused are 400 what cannot be read, 401 and 403 who may not, 409 a key that is in use, 413, 422 what is no
+ * `answer-of.ts`), 503 at once when its upstream is out for longer than that, or 504 when the wait is over and the call
+ * goes on. The key of the record is `orderingKey`, else `?key=`, else none: calls without a key have no order. A caller that repeats a call gives it an id of its own, or the
+ * request an `Idempotency-Key`: the first one counts. Ids of a client begin with its name, see {@link idOf}. As
+ * `application/x-ndjson` the body is a batch, one call a line, and so is the answer. Refused are 400 what cannot be read, 401 and 403 who may not, 409 a key that is in use, 413, 422 what is no
  * call, 429 a client beyond its rate, 503 what cannot be stored now.
  *
- * `GET /v1/results/{id}`: the answer as above, 202 while the call is on its way, 404 when nothing is known of it.
+ * `GET /v1/results/{id}`: the answer as above, 202 while the call is on its way, 404 when nothing is known of it, also
+ * to a client whose call it is not.
  */
 export function callsRoutes(options: CallsApiOptions): readonly HttpRoute[] {
   const results = new ResultDesk(options);
@@ -116,7 +117,7 @@ class CallDesk {
       ...faultsOf('key', query['key'], /^.{1,512}$/s, 'must be 1 to 512 characters'),
       ...faultsOf('Idempotency-Key', given, /^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters'),
     ];
-    const id = given === undefined ? undefined : client === undefined ? given : `${client}/${given}`;
+    const id = given === undefined ? undefined : idOf(client, given);
     const with_: Accompanying = { client, headers, key: query['key'], id };
     if (batch) {
       if (faults.length > 0) return of(invalid(faults, 400));
@@ -183,12 +184,17 @@ class CallDesk {
     if (ofRequest !== undefined && call.id !== undefined) {
       return of({ refusal: invalid([{ at: '/id', message: 'must not stand beside an Idempotency-Key' }]) });
     }
-    const id = call.id ?? ofRequest ?? options.newId();
+    const id = idOf(client, call.id ?? ofRequest ?? options.newId());
+    if (id.length > maxIdLength) {
+      return of({
+        refusal: invalid([{ at: '/id', message: `must be at most ${maxIdLength} characters with the client's name` }]),
+      });
+    }
     const forbiddenTo = this.#clients.refusalOf(client, call, options.appOf(call));
     if (forbiddenTo !== undefined) return of({ refusal: forbidden(forbiddenTo) });
     const impossible = options.refusalOf(call, id);
     if (impossible !== undefined) return of({ refusal: invalid([impossible]) });
-    if (!options.sinkReady()) return of({ refusal: unavailable(call.id, 'Calls cannot be stored at present.') });
+    if (!options.sinkReady()) return of({ refusal: unavailable(call.id && id, 'Calls cannot be stored at present.') });
     return this.#intake.append(recordOf({ ...call, id }, key, headers)).pipe(
       map((taken): Handed => {
         if (taken.kind !== 'written') return { refusal: notTaken(taken, id) };

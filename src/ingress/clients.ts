@@ -13,6 +13,14 @@ export interface Client {
   readonly perSecond: number | undefined;
 }
 
+/**
+ * The id of a call of this client: it begins with the client's name, so that nobody meets the calls of others. With and
+ * without its name it is the same; who shows the token of the house, or none where none is asked for, has all ids.
+ */
+export function idOf(client: string | undefined, id: string): string {
+  return client === undefined || id.startsWith(`${client}/`) ? id : `${client}/${id}`;
+}
+
 /** What each client may do, and how much of it. Who shows the token of the house, or none where none is asked for, may all. */
 export class Clients {
   readonly #clients: ReadonlyMap<string, Client>;

@@ -8,6 +8,7 @@ import type { Metrics } from '../ports/metrics.ts';
 
 import { answerOf } from './answer-of.ts';
 import { invalid, outOfOrder, pending, stillGoing, unknowable, unknown } from './call-answers.ts';
+import { idOf } from './clients.ts';
 import { RecentIds } from './recent-ids.ts';
 
 /** What telling results needs. */
@@ -51,9 +52,10 @@ export class ResultDesk {
   }
 
   /** What is known about the call in the path. */
-  get({ params: { id = '' } }: HttpRequest): Observable<HttpResponse> {
+  get({ params, client }: HttpRequest): Observable<HttpResponse> {
     const { claims, timers } = this.#options;
-    if (!/^[\x21-\x7e]{1,512}$/.test(id)) {
+    const id = idOf(client, params['id'] ?? '');
+    if (!/^[\x21-\x7e]{1,512}$/.test(params['id'] ?? '')) {
       return of(invalid([{ at: 'id', message: 'must be 1 to 512 visible ASCII characters' }], 400));
     }
     if (!claims.ready()) return of(unknowable(id));

@@ -23,13 +23,16 @@ export const partSchema = Type.Object(
   { additionalProperties: false },
 );
 
+/** Characters of the id of a call, at most. */
+export const maxIdLength = 200;
+
 /** The value of a record on `calls`. The least a user must write is `path`. */
 export const callSchema = Type.Object(
   {
     id: Type.Optional(
       Type.String({
         minLength: 1,
-        maxLength: 200,
+        maxLength: maxIdLength,
         pattern: '^[\\x21-\\x7e]+$',
         description: "Visible ASCII without blanks: the caller's idempotency key. Default: the record's origin.",
       }),
