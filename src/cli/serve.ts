@@ -18,11 +18,12 @@ export interface ServeOptions extends ConfigOptions {
 /**
  * Runs roles until SIGTERM or SIGINT, then drains. Sets the exit code: 0 when everything under way ended, 3 when some of
  * it was cut off, 1 when a role failed for good.
+ * @param prepare done once; what it returns is applied to the configuration whenever that is read
  */
 export async function runRoles(
   options: ServeOptions,
   roles: Roles,
-  prepare: (config: Config) => Promise<Config> = (config) => Promise.resolve(config),
+  prepare: () => Promise<(config: Config) => Config> = () => Promise.resolve((config) => config),
   welcome: (served: Served, config: Config) => void = () => undefined,
 ): Promise<void> {
   const { ingress, admin } = options;
@@ -33,8 +34,9 @@ export async function runRoles(
     });
   const loaded = load();
   const { file } = loaded;
-  const config = await prepare(loaded.config);
-  const source = file === undefined ? undefined : { file, load: () => load().config };
+  const prepared = await prepare();
+  const config = prepared(loaded.config);
+  const source = file === undefined ? undefined : { file, load: () => prepared(load().config) };
   const served = await serve(config, secretsOf(loaded), roles, source);
   welcome(served, config);
   const ended = await Promise.race([untilStopped(), served.failed]);

@@ -21,11 +21,11 @@ async function run({
   withSandbox: sandboxed = false,
   ...options
 }: ServeOptions & { withSandbox?: boolean }): Promise<void> {
-  const prepare = async (config: Config): Promise<Config> => {
-    if (!sandboxed) return config;
+  const prepare = async (): Promise<(config: Config) => Config> => {
+    if (!sandboxed) return (config) => config;
     const sandbox = await createSandbox();
     note(`the Feishu sandbox listens on ${sandbox.url}`);
-    return withSandbox(config, sandbox.url);
+    return (config) => withSandbox(config, sandbox.url);
   };
   await runRoles(options, { worker: true, ingress: true }, prepare, ({ ingressUrl, adminUrl, stores }) => {
     print(`larkspur is up (${stores.mode === 'embedded' ? 'embedded store' : 'Kafka and Redis'})`);

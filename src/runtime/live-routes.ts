@@ -21,14 +21,17 @@ export class LiveRoutes {
   }
 
   /**
-   * What is under way ends with the routes that it began with.
-   * @throws LarkspurError `config_invalid` for an expression with a mistake; then nothing changes
+   * Gets others ready. Returns a function that puts them in place; what is under way then ends with the routes that it began
+   * with, and handlers that are configured as before keep their threads.
+   * @throws LarkspurError `config_invalid` for an expression with a mistake
    */
-  replace(specs: readonly RouteSpec[]): void {
-    const next = openRoutes(specs, this.#timers);
-    this.#open.retire();
-    this.#retired.push(this.#open);
-    this.#open = next;
+  prepare(specs: readonly RouteSpec[]): () => void {
+    const next = openRoutes(specs, this.#timers, this.#open);
+    return () => {
+      this.#open.retire(next);
+      this.#retired.push(this.#open);
+      this.#open = next;
+    };
   }
 
   /** Ends all threads. */

@@ -15,26 +15,33 @@ export function profileOf(
     : httpProfile({ upstream: name, baseUrl, limits, idempotencyKey });
 }
 
-/**
- * Tells, before a call is stored, why no worker with this configuration could make it: an upstream or app that is not
- * configured, a call its upstream cannot be asked. `undefined` when nothing stands against it.
- */
-export function refusals(config: Config): (call: Call, id: string) => Fault | undefined {
-  const profiles = new Map(
-    Object.values(config.upstreams).map((upstream) => [upstream.name, profileOf(upstream, config.apps)]),
-  );
-  return (call, id) => {
-    const profile = profiles.get(call.upstream ?? 'feishu');
-    if (profile === undefined) {
-      return { at: '/upstream', message: `is not configured; known: ${[...profiles.keys()].join(', ')}` };
-    }
-    const plan = profile.plan(call, id);
-    return 'reason' in plan ? { at: plan.at, message: plan.message } : undefined;
-  };
+/** What can be said of a call before it is stored. */
+export interface KnownCalls {
+  readonly upstreams: Config['upstreams'];
+  /** Which app a call of Feishu's goes out as: the one that it names, else the only one. `undefined` for other upstreams. */
+  appOf(call: Call): string | undefined;
+  /**
+   * Why no worker with this configuration could make it: an upstream or app that is not configured, a call its upstream cannot
+   * be asked. `undefined` when nothing stands against it.
+   */
+  refusalOf(call: Call, id: string): Fault | undefined;
 }
 
-/** Which app a call of Feishu's goes out as: the one that it names, else the only one. `undefined` for other upstreams. */
-export function appOf({ apps, upstreams }: Config): (call: Call) => string | undefined {
+/** What these upstreams and apps can be asked. */
+export function knownCalls({ apps, upstreams }: Pick<Config, 'apps' | 'upstreams'>): KnownCalls {
+  const profiles = new Map(Object.values(upstreams).map((upstream) => [upstream.name, profileOf(upstream, apps)]));
   const [only] = apps.length === 1 ? apps : [];
-  return ({ upstream = 'feishu', app }) => (upstreams[upstream]?.profile === 'feishu' ? (app ?? only?.id) : undefined);
+  return {
+    upstreams,
+    appOf: ({ upstream = 'feishu', app }) =>
+      upstreams[upstream]?.profile === 'feishu' ? (app ?? only?.id) : undefined,
+    refusalOf: (call, id) => {
+      const profile = profiles.get(call.upstream ?? 'feishu');
+      if (profile === undefined) {
+        return { at: '/upstream', message: `is not configured; known: ${[...profiles.keys()].join(', ')}` };
+      }
+      const plan = profile.plan(call, id);
+      return 'reason' in plan ? { at: plan.at, message: plan.message } : undefined;
+    },
+  };
 }

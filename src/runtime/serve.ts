@@ -20,7 +20,7 @@ import { type EventDoors, eventDoors } from './event-doors.ts';
 import { explain } from './explain.ts';
 import { LiveRoutes } from './live-routes.ts';
 import { outlookOf } from './outlook.ts';
-import { appOf, refusals } from './profiles.ts';
+import { knownCalls } from './profiles.ts';
 import { type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
@@ -67,6 +67,7 @@ export async function serve(
   let live: LiveRoutes | undefined;
   let routes: RunningRoutes | undefined;
   let doors: EventDoors | undefined;
+  let known = knownCalls(config);
   let fail: (error: LarkspurError) => void = () => undefined;
   const failed = new Promise<LarkspurError>((resolve) => {
     fail = resolve;
@@ -128,8 +129,8 @@ export async function serve(
               timers: parts.timers,
               metrics: parts.metrics,
               newId: randomUUID,
-              appOf: appOf(config),
-              refusalOf: refusals(config),
+              appOf: (call) => known.appOf(call),
+              refusalOf: (call, id) => known.refusalOf(call, id),
               outlook: (call, id) => (worker === undefined ? undefined : outlookOf(worker.house, call, id)),
               sinkReady: () => stores.readiness().every(({ ready }) => ready),
             }),
@@ -138,11 +139,12 @@ export async function serve(
         : undefined;
     if (source !== undefined) {
       unwatch = watchConfig(source, parts, (changed) => {
-        // First the services, then the routes to them.
+        // What may be refused comes first: then nothing has changed. After it the services, then the routes to them.
+        const putRoutes = current.prepare(changed.routes);
         worker?.add(changed.upstreams);
         doors?.replace(changed.upstreams);
-        current.replace(changed.routes);
-        // Last: what is refused until here has changed no policy.
+        known = knownCalls({ ...config, upstreams: { ...changed.upstreams, ...known.upstreams } });
+        putRoutes();
         worker?.replace(changed.upstreams);
         if (roles.worker && changed.routes.length > 0) routeAll();
       });

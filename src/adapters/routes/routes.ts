@@ -13,8 +13,10 @@ import { HandlerThread } from './handler-thread.ts';
 /** Routes that are ready to run, with the threads of their handlers. */
 export interface OpenRoutes {
   readonly routes: readonly Route[];
-  /** Other routes take their place: each thread ends with what is under way in it. */
-  retire(): void;
+  /** By route and module: what may serve on when other routes change. */
+  readonly threads: ReadonlyMap<string, HandlerThread>;
+  /** `next` takes their place: each thread that is not in it ends with what is under way. */
+  retire(next: OpenRoutes): void;
   /** Ends the threads. */
   close(): Promise<void>;
 }
@@ -23,18 +25,20 @@ type Act = Route['act'];
 
 /**
  * Makes routes of what is configured: compiles their expressions; a handler's thread starts with its first event.
+ * @param before its threads go on serving the handlers that are configured as they were
  * @throws {LarkspurError} `config_invalid` for an expression with a mistake
  */
-export function openRoutes(specs: readonly RouteSpec[], timers: Timers): OpenRoutes {
-  const threads: HandlerThread[] = [];
-  const actOf = ({ to }: RouteSpec): Act => {
+export function openRoutes(specs: readonly RouteSpec[], timers: Timers, before?: OpenRoutes): OpenRoutes {
+  const threads = new Map<string, HandlerThread>();
+  const actOf = ({ name, to }: RouteSpec): Act => {
     switch (to.kind) {
       case 'http':
         return ({ header: _header, event: _event, ...event }, id) =>
           of(done([{ id, upstream: to.upstream, method: 'POST', path: to.path, body: event }]));
       case 'handler': {
-        const thread = new HandlerThread(to.module, to.timeoutMs, timers);
-        threads.push(thread);
+        const key = JSON.stringify([name, to.module, to.timeoutMs]);
+        const thread = before?.threads.get(key) ?? new HandlerThread(to.module, to.timeoutMs, timers);
+        threads.set(key, thread);
         return (event, callId) => fromAbortable(() => thread.run(event, callId));
       }
       case 'call':
@@ -50,11 +54,12 @@ export function openRoutes(specs: readonly RouteSpec[], timers: Timers): OpenRou
   const routes = specs.map((spec) => within(spec, () => ({ spec, fits: fitsOf(spec.when), act: actOf(spec) })));
   return {
     routes,
-    retire: () => {
-      for (const thread of threads) thread.retire();
+    threads,
+    retire: (next) => {
+      for (const [key, thread] of threads) if (next.threads.get(key) !== thread) thread.retire();
     },
     close: async () => {
-      await Promise.all(threads.map((thread) => thread.close()));
+      await Promise.all([...threads.values()].map((thread) => thread.close()));
     },
   };
 }

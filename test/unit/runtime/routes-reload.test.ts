@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, expect, it, vi } from 'vitest';
 
 import { serve, type Served } from '../../../src/runtime/serve.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox-api.ts';
@@ -17,8 +17,8 @@ let served: Served;
 afterEach(async () => {
   await served.stop();
   await sandbox.close();
-  files.remove();
 });
+afterAll(() => files.remove());
 
 const toChat = 'path: /open-apis/im/v1/messages, query: { receive_id_type: chat_id }';
 const answer = `'{"receive_id": event.message.chat_id, "msg_type": "text", "content": event.message.content}'`;
@@ -67,4 +67,58 @@ routes: ${routes}
   await vi.waitFor(() => expect(asked).toEqual(['/hook']), waiting);
   expect(sandbox.effects().effects).toBe(4);
   service.close();
+});
+
+it('a change beside the handlers leaves their threads alone; one that is refused leaves everything as it was', async () => {
+  sandbox = await createSandbox({ settings: { tierMode: 'off', chatPerSecond: 0 } });
+  const handler = (name: string): string =>
+    files.write(
+      "let n = 0; export default (event, { call }) => void call({ upstream: 'echo', path: `/" + name + '/${++n}` });',
+      `${name}.mjs`,
+    );
+  const [first, second] = [handler('first'), handler('second')];
+  const write = (routes: string, upstreams = ''): string =>
+    files.write(`
+data: memory
+logLevel: silent
+listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
+apps: [{ id: cli_a, secret: s, encryptKey: key }]
+upstreams: { feishu: { baseUrl: '${sandbox.url}' }, echo: { baseUrl: '${sandbox.url}/echo' }${upstreams} }
+routes: ${routes}
+`);
+  const file = write(`[{ on: '*', name: a, handler: '${first}' }]`);
+  const load = () => files.loadFile(file).config;
+  served = await serve(load(), [], { worker: true, ingress: true }, { file, load });
+  const target = { urls: [served.ingressUrl ?? ''], app: 'cli_a', encryptKey: 'key' };
+  const reloads = async (outcome: string): Promise<number> => {
+    const text = await fetch(`${served.adminUrl}/metrics`).then((response) => response.text());
+    return Number(new RegExp(`larkspur_config_reloads_total\\{outcome="${outcome}"\\} (\\d+)`).exec(text)?.[1] ?? 0);
+  };
+  const echoes = (): string[] =>
+    sandbox.requests().flatMap(({ path }) => (path.startsWith('/echo/') ? [path.slice('/echo/'.length)] : []));
+  const ask = (upstream: string): Promise<number> =>
+    fetch(`${served.ingressUrl ?? ''}/v1/calls`, {
+      method: 'POST',
+      body: JSON.stringify({ upstream, path: '/echo/asked', ttlMs: 1_000 }),
+    }).then(({ status }) => status);
+  await new Promise((soon) => setTimeout(soon, 200));
+  await sandbox.sendEvents({ target, events: 1 });
+  await vi.waitFor(() => expect(echoes()).toEqual(['first/1']), waiting);
+
+  write(
+    `[{ on: '*', name: a, handler: '${first}' }, { on: '*', call: '{{{' }]`,
+    `, more: { baseUrl: '${sandbox.url}' }`,
+  );
+  await vi.waitFor(async () => expect(await reloads('refused')).toBe(1), waiting);
+  expect(served.worker?.house.destinations.has('more')).toBe(false);
+  expect(await ask('more')).toBe(422);
+
+  write(
+    `[{ on: '*', name: a, handler: '${first}' }, { on: '*', name: b, handler: '${second}' }]`,
+    `, more: { baseUrl: '${sandbox.url}' }`,
+  );
+  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), waiting);
+  expect(await ask('more')).toBe(202);
+  await sandbox.sendEvents({ target, events: 1 });
+  await vi.waitFor(() => expect(echoes()).toEqual(expect.arrayContaining(['first/2', 'second/1'])), waiting);
 });
