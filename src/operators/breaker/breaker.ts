@@ -156,14 +156,13 @@ export class Breaker {
 
   /** What it shows of itself at `nowMs`. */
   snapshot(nowMs: number): BreakerSnapshot {
+    const { window, theta } = this.#rule;
     return {
       state: this.#state,
       forced: this.#forced,
       generation: this.#generation,
-      theta: this.#rule.theta,
-      calls: this.#rule.window.calls(nowMs),
-      failures: this.#rule.window.failures(nowMs),
-      slow: this.#rule.window.slow(nowMs),
+      ...{ theta, calls: window.calls(nowMs), failures: window.failures(nowMs), slow: window.slow(nowMs) },
+      windowMs: window.lengthMs(nowMs),
       ...this.#counts,
       untilMs: this.peek(nowMs),
     };

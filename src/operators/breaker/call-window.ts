@@ -9,6 +9,8 @@ export interface CallWindow {
   calls(nowMs: number): number;
   failures(nowMs: number): number;
   slow(nowMs: number): number;
+  /** How much time counts at `nowMs`, milliseconds. */
+  lengthMs(nowMs: number): number;
   clear(): void;
 }
 

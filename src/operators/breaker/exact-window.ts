@@ -36,6 +36,11 @@ export class ExactWindow {
     this.#maxCalls = maxCalls;
   }
 
+  /** How much time counts, milliseconds. */
+  lengthMs(): number {
+    return this.#windowMs;
+  }
+
   /** Adds one finished call at monotonic time `nowMs`. */
   record(nowMs: number, failed: boolean, slow: boolean): void {
     this.#expire(nowMs);

@@ -29,6 +29,8 @@ export interface BreakerSnapshot {
   readonly calls: number;
   readonly failures: number;
   readonly slow: number;
+  /** How long back these count, milliseconds. */
+  readonly windowMs: number;
   readonly openings: number;
   readonly refusals: number;
   readonly lateResults: number;

@@ -33,6 +33,11 @@ export class SlidingWindow {
     this.#totals = new BucketTotals(buckets);
   }
 
+  /** How much time counts, milliseconds. */
+  lengthMs(): number {
+    return this.#widthMs * this.#buckets;
+  }
+
   /** Adds one finished call at monotonic time `nowMs`. */
   record(nowMs: number, failed: boolean, slow: boolean): void {
     this.#turn(nowMs);

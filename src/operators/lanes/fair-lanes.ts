@@ -194,16 +194,6 @@ export class FairLanes<T> {
     return this.#changed.attach(listener);
   }
 
-  /** What a lane does, for explain; `undefined` when it has no items. */
-  laneStats(lane: string): { state: LaneState; items: number; room?: RoomStats; untilMs?: number } | undefined {
-    const found = this.#lanes.get(lane);
-    if (found === undefined) return undefined;
-    const room = found.queue?.room && this.#rooms.statsOf(found.queue.room.name);
-    const untilMs = found.alarm?.atMs ?? room?.untilMs;
-    const { state, length: items } = found;
-    return { state, items, ...(room && { room }), ...(untilMs !== undefined && { untilMs }) };
-  }
-
   /** Everything that is queued or in turn, lane by lane in order; for explain. Changes nothing. */
   *entries(): IterableIterator<LaneEntry<T>> {
     for (const lane of this.#lanes.values()) yield* lane.entries();

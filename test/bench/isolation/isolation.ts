@@ -1,3 +1,5 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
 import { atLeast, atMost, type Report, reportOf } from '../../../src/runtime/report.ts';
 import type { BenchOptions } from '../main.ts';
 import { quantile } from '../quantile.ts';
@@ -19,7 +21,8 @@ const recoverySeconds = 30;
 type Span = readonly [number, number];
 
 /**
- * Four upstreams at 200 calls a second each on one worker. `news` hangs, then answers 503, then is well again: what of that
+ * Four upstreams at 200 calls a second each on one worker. `news` hangs, then answers 503, while its callers triple, then is
+ * well again: what of that
  * the three others feel, beside the seconds without a fault in the same run; what callers of `news` get meanwhile; and how
  * it comes back. `--calls` is the number of calls an upstream gets in each phase.
  */
@@ -33,7 +36,8 @@ export async function isolationReport({ calls, tell }: BenchOptions): Promise<Re
     const phase = async (what: string, news: 'well' | 'hangs' | 'down', forSeconds = seconds): Promise<Span> => {
       upstreams.set('news', { kind: news });
       tell(`${what}, ${Math.round(forSeconds)} s`);
-      return traffic.during(forSeconds);
+      // Who gets no answer asks again: while it is out, news has three callers for one.
+      return traffic.during(forSeconds, { news: news === 'well' ? 1 : 3 });
     };
     // A cold start leaves a backlog, and measured is what comes after it.
     for (let tries = 0; tries < 10; tries++) {
@@ -42,12 +46,17 @@ export async function isolationReport({ calls, tell }: BenchOptions): Promise<Re
       if (carried(offeredIn(traffic.ended, span)) >= 0.99) break;
     }
     const before = await phase('all well', 'well');
+    const loop = monitorEventLoopDelay({ resolution: 10 });
+    loop.enable();
+    const rssBeforeMb = rssMb();
     const hang = await phase('news hangs', 'hangs');
     const down = await phase('news answers 503', 'down');
+    const house = { rssBeforeMb, rssAfterMb: rssMb(), loopP99Ms: round(loop.percentile(99) / 1e6) };
+    loop.disable();
     const recovery = await phase('news is well again', 'well', calls > 0 ? Math.max(seconds, 12) : recoverySeconds);
     const lost = await traffic.settle(60_000);
     const seen = await upstreams.seen();
-    return report(traffic, { before, hang, down, recovery }, lost, seen.most);
+    return report(traffic, { before, hang, down, recovery }, { lost, most: seen.most, house });
   } finally {
     await worker.close();
     upstreams.stop();
@@ -70,7 +79,16 @@ interface Spans {
   readonly recovery: Span;
 }
 
-function report(traffic: Traffic, spans: Spans, lost: number, most: Readonly<Record<string, number>>): Report {
+/** What was seen beside the calls. */
+interface Aside {
+  readonly lost: number;
+  /** Most requests at once, by upstream. */
+  readonly most: Readonly<Record<string, number>>;
+  /** Of the process through the outage; the bench itself is in it. */
+  readonly house: { readonly rssBeforeMb: number; readonly rssAfterMb: number; readonly loopP99Ms: number };
+}
+
+function report(traffic: Traffic, spans: Spans, { lost, most, house }: Aside): Report {
   const { ended } = traffic;
   const of = (name: string, span: Span): Ended[] => offeredIn(ended, span).filter(({ upstream }) => upstream === name);
   // The last third of the recovery is as good as before: machines change within a minute.
@@ -87,6 +105,7 @@ function report(traffic: Traffic, spans: Spans, lost: number, most: Readonly<Rec
         fault,
         wellP99Ms: usualP99Ms(well),
         p99Ms: usualP99Ms(sick),
+        success: sick.filter(({ source }) => source === 'live').length / sick.length,
         throughput: perSecondOf(sick, length(spans[fault])) / perSecondOf(well, length(spans.before) + length(calm)),
       };
     });
@@ -99,6 +118,7 @@ function report(traffic: Traffic, spans: Spans, lost: number, most: Readonly<Rec
     // Else the machine cannot carry the load at all, and the other bars say nothing.
     atLeast('carried', round(carried(names.flatMap((name) => of(name, spans.before)))), 0.95),
     atMost('othersP99Ratio', round(Math.max(...felt.map(({ p99Ms, wellP99Ms }) => p99Ms / wellP99Ms))), 1.05),
+    atLeast('othersSuccess', round(Math.min(...felt.map(({ success }) => success))), 0.999),
     atLeast('othersThroughputRatio', round(Math.min(...felt.map(({ throughput }) => throughput))), 0.95),
     atLeast('newsAnswered', round(answered.length / outage.length), 0.999),
     // As long as an attempt may take, and what a timer and a write take beside.
@@ -106,16 +126,20 @@ function report(traffic: Traffic, spans: Spans, lost: number, most: Readonly<Rec
     atMost('newsOpenP99Ms', round(quantile(whileOpen, 0.99)), 50),
     ...names.map((name) => atMost(`inFlight.${name}`, most[name] ?? NaN, concurrency)),
     atMost('recoverySeconds', recoveredAfter(of('news', spans.recovery), spans.recovery[0]), recoverySeconds),
+    // Calls of an outage must not pile up.
+    atMost('rssRatio', round(house.rssAfterMb / house.rssBeforeMb), 1.5),
     atMost('lost', lost, 0),
   ];
   return reportOf('isolation', bars, {
     perSecond,
     delayMs,
     offered: traffic.offered,
+    house,
     felt: felt.map((one) => ({
       ...one,
       wellP99Ms: round(one.wellP99Ms),
       p99Ms: round(one.p99Ms),
+      success: round(one.success),
       throughput: round(one.throughput),
     })),
     news: { whileOpen: whileOpen.length, otherwise: first.length, openP50Ms: round(quantile(whileOpen, 0.5)) },
@@ -140,6 +164,10 @@ function recoveredAfter(calls: readonly Ended[], fromMs: number): number {
   const notYet = [...seconds].filter(([, { all, live }]) => live < all * 0.95).map(([second]) => second);
   if (notYet.includes(Math.max(...seconds.keys()) - 1)) return NaN;
   return notYet.length === 0 ? 0 : Math.max(...notYet) + 1;
+}
+
+function rssMb(): number {
+  return Math.round(process.memoryUsage.rss() / 1_048_576);
 }
 
 function round(value: number): number {

@@ -39,13 +39,21 @@ export class Traffic {
     return this.#offered;
   }
 
-  /** Offers for so long. @returns when it began and ended */
-  async during(seconds: number): Promise<readonly [number, number]> {
+  /**
+   * Offers for so long.
+   * @param times how many callers an upstream has for the usual one
+   * @returns when it began and ended
+   */
+  async during(seconds: number, times: Readonly<Record<string, number>> = {}): Promise<readonly [number, number]> {
     const startedMs = performance.now();
     const total = Math.round(seconds * this.#perSecond);
     for (let n = 0; n < total;) {
       const due = Math.min(total, Math.floor(((performance.now() - startedMs) * this.#perSecond) / 1_000));
-      for (; n < due; n++) for (const upstream of this.#upstreams) this.#one(upstream, n);
+      for (; n < due; n++) {
+        for (const upstream of this.#upstreams) {
+          for (let i = 0; i < (times[upstream] ?? 1); i++) this.#one(upstream, n);
+        }
+      }
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     return [startedMs, performance.now()];

@@ -1,6 +1,7 @@
 import { of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
+import type { ClaimView } from '../../../src/ports/claim-store.ts';
 import { outlookOf } from '../../../src/runtime/outlook.ts';
 import { news } from '../../support/calls.ts';
 import { outage, platform, top } from '../../support/outage-bench.ts';
@@ -45,6 +46,18 @@ describe('a client that waits for an upstream that is out', () => {
     world.time.advance(2_900);
 
     expect(answers).toEqual([]);
+  });
+
+  it('S002-18: is answered 504 when its wait is over although the upstream hangs, and can have the result later', () => {
+    let view: ClaimView = { kind: 'pending' };
+    const world = api({ view$: () => of(view) });
+    const { answers } = world.post({ path: '/x', upstream: 'news' }, { wait: '3s' });
+    world.time.advance(60_000);
+    expect(answers).toMatchObject([{ atMs: 3_000, status: 504, body: { id: 'made', result: '/v1/results/made' } }]);
+
+    expect(world.get('made')).toMatchObject([{ status: 202 }]);
+    view = { kind: 'processed', origin: 'o', result: '{"id":"made","status":"ok"}' };
+    expect(world.get('made')).toMatchObject([{ status: 200, body: { status: 'ok' } }]);
   });
 
   it('S002-15: has none to expect with nothing remembered, and one with an answer that stands in', () => {

@@ -54,6 +54,7 @@ const altered =
       calls: (nowMs) => window.calls(nowMs),
       failures: (nowMs) => window.failures(nowMs),
       slow: (nowMs) => window.slow(nowMs),
+      lengthMs: () => window.lengthMs(),
       clear: () => window.clear(),
       ...change(window),
     };

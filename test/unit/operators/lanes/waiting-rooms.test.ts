@@ -84,7 +84,7 @@ describe('FairLanes: rooms', () => {
     lanes.add('x', at('x'));
     lanes.add('x2', at('x'));
     lanes.next(0);
-    expect(lanes.laneStats('x')).toMatchObject({ state: 'waiting', items: 2, room: { room: 'first', items: 2 } });
+    expect(lanes.stats()).toMatchObject({ lanes: { waiting: 1 }, rooms: [{ room: 'first', items: 2 }] });
     room = 'second';
     lanes.wake('first');
     lanes.next(0);
