@@ -14,6 +14,30 @@ export function pending(id: string): HttpResponse {
   return jsonResponse(202, { id, status: 'pending', result: resultPath(id) }, { 'retry-after': '1' });
 }
 
+/** 202: nobody will send the call; or somebody has it in hand, and was told that nobody wants it. */
+export function cancelled(id: string, status: 'cancelled' | 'cancelling'): HttpResponse {
+  return jsonResponse(202, { id, status, result: resultPath(id) }, { location: resultPath(id) });
+}
+
+/** 409: there is nothing to cancel any more. */
+export function endedBefore(id: string): HttpResponse {
+  const result = resultPath(id);
+  const detail = `The call has ended. Its result is at ${result}.`;
+  return problemResponse({
+    status: 409,
+    code: 'conflict',
+    title: 'Too late to cancel',
+    detail,
+    id,
+    more: { result },
+  });
+}
+
+/** 400: no call can have such an id. */
+export function unreadableId(): HttpResponse {
+  return invalid([{ at: 'id', message: 'must be 1 to 512 visible ASCII characters' }], 400);
+}
+
 /** 404: nothing is known of the call. */
 export function unknown(id: string): HttpResponse {
   const detail = 'No worker has begun a call of this id, or its result is no longer kept.';

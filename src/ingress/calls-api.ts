@@ -73,6 +73,9 @@ interface Accompanying {
  *
  * `GET /v1/results/{id}`: the answer as above, 202 while the call is on its way, 404 when nothing is known of it, also
  * to a client whose call it is not.
+ *
+ * `DELETE /v1/calls/{id}`: 202, `cancelled` when nobody is at the call: it is never sent from then on; `cancelling` when a
+ * worker has it in hand and was told: it ends as cancelled unless it is sent just then, or may have been before. 409 when it has ended. It counts in the client's rate.
  */
 export function callsRoutes(options: CallsApiOptions): readonly HttpRoute[] {
   const results = new ResultDesk(options);
@@ -85,7 +88,11 @@ export function callsRoutes(options: CallsApiOptions): readonly HttpRoute[] {
     ...{ method: 'GET', path: '/v1/results/:id', clients: true },
     handle: (request) => defer(() => results.get(request)),
   };
-  return [calls, result];
+  const cancel: HttpRoute = {
+    ...{ method: 'DELETE', path: '/v1/calls/:id', clients: true },
+    handle: (request) => defer(() => desk.cancel(request)),
+  };
+  return [calls, result, cancel];
 }
 
 class CallDesk {
@@ -134,6 +141,11 @@ class CallDesk {
         answer.status === 202 ? this.#results.wait(answer, wait.waitMs, outlookFor(read.call)) : of(answer),
       ),
     );
+  }
+
+  cancel(request: HttpRequest): Observable<HttpResponse> {
+    const limited = this.#limited(request.client);
+    return limited === undefined ? this.#results.cancel(request) : of(limited);
   }
 
   #onceFor(id: string | undefined, body: Buffer, work$: () => Observable<Done>): Observable<HttpResponse> {

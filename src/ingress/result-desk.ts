@@ -1,21 +1,34 @@
-import { defer, filter, finalize, map, merge, type Observable, of, repeat, take } from 'rxjs';
+import { defer, filter, finalize, map, merge, mergeMap, type Observable, of, repeat, take } from 'rxjs';
 
 import type { HttpRequest, HttpResponse } from '../model/http.ts';
 import { after } from '../operators/interop/after.ts';
+import type { CancelBus } from '../ports/cancel-bus.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { Metrics } from '../ports/metrics.ts';
 
 import { answerOf } from './answer-of.ts';
-import { invalid, outOfOrder, pending, stillGoing, unknowable, unknown } from './call-answers.ts';
+import {
+  cancelled,
+  endedBefore,
+  outOfOrder,
+  pending,
+  stillGoing,
+  unknowable,
+  unknown,
+  unreadableId,
+} from './call-answers.ts';
 import { idOf } from './clients.ts';
 import { RecentIds } from './recent-ids.ts';
 
 /** What telling results needs. */
 export interface ResultDeskOptions {
+  readonly cancels: CancelBus;
   readonly claims: ClaimStore;
   readonly timers: Timers;
   readonly metrics: Metrics;
+  /** How long a cancelled id is remembered, milliseconds. Default a week. */
+  readonly cancelTtlMs?: number;
   /** How long a client waits for a store, milliseconds. Default 5,000. */
   readonly patienceMs?: number;
   /** Clients that wait for answers; further ones are answered 202 at once. Default 1,000. */
@@ -28,6 +41,7 @@ export interface Outlook {
   readonly forMs: number;
 }
 
+const claimTtlMs = 7 * 86_400_000;
 const firstLookMs = 25;
 const longestLookMs = 200;
 
@@ -56,7 +70,7 @@ export class ResultDesk {
     const { claims, timers } = this.#options;
     const id = idOf(client, params['id'] ?? '');
     if (!/^[\x21-\x7e]{1,512}$/.test(params['id'] ?? '')) {
-      return of(invalid([{ at: 'id', message: 'must be 1 to 512 visible ASCII characters' }], 400));
+      return of(unreadableId());
     }
     if (!claims.ready()) return of(unknowable(id));
     const late$ = after(timers, this.#patienceMs).pipe(map(() => unknowable(id)));
@@ -68,6 +82,26 @@ export class ResultDesk {
         ),
       );
     return merge(known$, late$).pipe(take(1));
+  }
+
+  /** Nobody wants the call in the path any more: the store remembers it and all workers are told, unless it has ended. */
+  cancel({ params, client }: HttpRequest): Observable<HttpResponse> {
+    const { claims, cancels, timers, cancelTtlMs = claimTtlMs } = this.#options;
+    const id = idOf(client, params['id'] ?? '');
+    if (!/^[\x21-\x7e]{1,512}$/.test(params['id'] ?? '')) return of(unreadableId());
+    if (!claims.ready()) return of(unknowable(id));
+    const late$ = after(timers, this.#patienceMs).pipe(map(() => unknowable(id)));
+    const told$ = claims.cancel(id, cancelTtlMs).pipe(
+      mergeMap((found) => {
+        if (found === 'ended') return of(endedBefore(id));
+        // Of a call that nobody is at the store tells whoever asks for it; the others only save a wait.
+        const status = found === 'kept' ? 'cancelled' : 'cancelling';
+        return cancels
+          .tell(id)
+          .pipe(map((told) => (told || found === 'kept' ? cancelled(id, status) : unknowable(id))));
+      }),
+    );
+    return merge(told$, late$).pipe(take(1));
   }
 
   /**

@@ -1,5 +1,11 @@
 import { headerText, type RecordHeaders } from './record.ts';
 
+/**
+ * On a record on `calls` that is no call: the id of one that nobody wants any more. With the key of that call it reaches the
+ * worker that has it.
+ */
+export const cancelHeader = 'larkspur-cancel';
+
 /** Headers that travel with a call: in on the record, out on the request, back on the result. */
 export const contextHeaders = ['traceparent', 'x-request-id', 'x-feishu-openid'] as const;
 

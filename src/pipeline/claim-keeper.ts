@@ -68,6 +68,11 @@ export class ClaimKeeper {
     return repeat.kind === 'never' ? this.#ttlMs.unkeyed : this.#ttlMs.keyed;
   }
 
+  /** How long the store remembers any claim at most from its last change. */
+  get longestLifeMs(): number {
+    return Math.max(this.#ttlMs.keyed, this.#ttlMs.unkeyed);
+  }
+
   /** A claim was granted. */
   keep(job: Job, claim: HeldClaim): void {
     job.claim = claim;

@@ -6,6 +6,7 @@ import type { House } from './house.ts';
 import type { Settled } from './job.ts';
 import { admit } from './stages/admit.ts';
 import { attempt } from './stages/attempt.ts';
+import { cancel } from './stages/cancel.ts';
 import { claim } from './stages/claim.ts';
 import { classify } from './stages/classify.ts';
 import { commit } from './stages/commit.ts';
@@ -33,6 +34,7 @@ export const dispatchPipeline =
     const turn$ = event$.pipe(decode(house), admit(house), schedule(house));
     return turn$.pipe(
       hold(house),
+      cancel(house),
       claim(house),
       attempt(house),
       classify(house),

@@ -1,6 +1,7 @@
 import type { Verdict } from '../model/outcome.ts';
 
 import type { Ending, Job } from './job.ts';
+import { resultOf } from './live-result.ts';
 
 /**
  * Notes that an attempt which started at `sinceMs` may have taken effect; the first one counts. For a call that may be
@@ -61,4 +62,14 @@ export function tooLate(job: Job): Ending {
     reason: 'deadline_passed',
     message: `no attempt fits before the deadline any more, after ${job.attemptsMade} attempts${waited}`,
   };
+}
+
+/** Whether a call ends because nobody wants it: only while nothing that was sent may have taken effect. */
+export function isCancelled(job: Job): boolean {
+  return job.cancelled && job.ambiguousSinceMs === undefined;
+}
+
+/** The ending of a call that nobody wants any more. Its answer is none, so its source is the declared one. */
+export function cancelledEnding(job: Job, nowMs: number): Ending {
+  return { kind: 'result', result: resultOf(job, nowMs, 'cancelled', 'default', undefined) };
 }

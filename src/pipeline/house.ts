@@ -14,6 +14,7 @@ import type { Random } from '../ports/random.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 import type { AssignedPartition, RecordSource } from '../ports/record-source.ts';
 
+import { Cancellations } from './cancellations.ts';
 import { ClaimKeeper, type ClaimLife, claimLifeDefaults, leaseDefaults, type LeaseOptions } from './claim-keeper.ts';
 import { declaredProbes } from './declared-probes.ts';
 import type { Destination } from './destination.ts';
@@ -24,6 +25,7 @@ import { Partitions } from './partitions.ts';
 import { limitRoom } from './rooms.ts';
 import type { AdmitContext } from './stages/admit.ts';
 import type { AttemptContext } from './stages/attempt.ts';
+import type { CancelContext } from './stages/cancel.ts';
 import type { ClaimContext } from './stages/claim.ts';
 import type { ClassifyContext } from './stages/classify.ts';
 import type { CommitContext } from './stages/commit.ts';
@@ -89,6 +91,7 @@ export interface House
     HoldContext,
     ClaimContext,
     AttemptContext,
+    CancelContext,
     ClassifyContext,
     RetryContext,
     FallbackContext,
@@ -139,9 +142,11 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   };
   for (const destination of parts.destinations.values()) welcome(destination);
   const partitions = new Partitions(rings);
-  const turns = new Turns(lanes, ({ received: { partition } }) => {
+  const turns = new Turns(lanes, (job) => {
+    const { partition } = job.received;
     // It was under way when its partition went: its lane is gone, so nobody here will come back to its claim.
     if (!partitions.holds(partition)) abandoned$.next(partition);
+    cancellations.returned(job);
   });
   const lines = new Lines({
     register: parts.parked,
@@ -149,6 +154,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     clusterId: () => source.clusterId(),
     holds: (partition) => partitions.holds(partition),
   });
+  const cancellations = new Cancellations();
   const keeper = new ClaimKeeper(claims, clock, options.leases, options.claimTtlMs);
   const instruments = new Instruments(parts.metrics, {
     rings,
@@ -171,10 +177,15 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     turns,
     instruments,
     demand: new Demand(),
+    cancellations,
+    known: (item) => {
+      if (item.kind === 'call') cancellations.begun(item);
+    },
     welcome,
     lost: (partition) => {
       lanes.drop(partition);
       lines.lost(partition);
+      cancellations.lost(partition);
       abandoned$.next(partition);
     },
     returnClaims$: abandoned$.pipe(eachOf((partition) => keeper.giveBack(partition))),

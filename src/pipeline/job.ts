@@ -4,7 +4,7 @@ import type { Exchange, Verdict } from '../model/outcome.ts';
 import type { Attempt, Result } from '../model/result.ts';
 import { isoTime } from '../model/time.ts';
 import type { Breaker, Permit } from '../operators/breaker/breaker.ts';
-import type { Turn } from '../operators/lanes/fair-lanes.ts';
+import type { Turn } from '../operators/lanes/turn.ts';
 import type { CallPlan } from '../ports/profile.ts';
 
 import type { Destination } from './destination.ts';
@@ -30,8 +30,8 @@ export type Ending =
     }
   /** No end: the call goes on after a wait in a delay topic. */
   | { readonly kind: 'held'; readonly untilMs: number; readonly why: WaitReason }
-  /** Nothing to write: a tombstone. */
-  | { readonly kind: 'skipped' };
+  /** Nothing to write: a tombstone, or a record that cancels the call of an id. */
+  | { readonly kind: 'skipped'; readonly cancels?: string };
 
 /** A claim that this process holds. */
 export interface HeldClaim {
@@ -102,6 +102,12 @@ export class Job {
   readonly door = { here: false, placed: false, promised: false };
   /** It goes back to its lane with a start of its own at a time. */
   appointed = false;
+  /** Nobody wants it any more. */
+  cancelled = false;
+  /** It was taken out of its lane's turn, to end as cancelled. */
+  pulled: 'never' | 'now' | 'before' = 'never';
+  /** It has ended; what is left of it in its lane is nothing. */
+  over = false;
   /** When the first attempt left whose outcome is unknown. */
   ambiguousSinceMs: number | undefined;
   /** Version of the token with which that attempt was made; unknown when an earlier owner made it. */

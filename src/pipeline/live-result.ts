@@ -18,7 +18,7 @@ export function liveResult({ job, verdict, answer }: Judged, nowMs: number): Res
 export function resultOf(
   job: Job,
   nowMs: number,
-  status: 'ok' | 'fallback',
+  status: 'ok' | 'fallback' | 'cancelled',
   source: Result['source'],
   response: Response | undefined,
 ): Result {

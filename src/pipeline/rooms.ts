@@ -26,3 +26,5 @@ export function roomsOf(destination: { readonly name: string }, breakerKey: stri
   }
   return rooms;
 }
+/** Where what is left of a cancelled call waits for its end. */
+export const cancelledRoom = (id: string): string => `cancelled:${id}`;

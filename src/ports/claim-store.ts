@@ -36,6 +36,8 @@ export type ClaimReply =
       readonly firstSentAgoMs: number | undefined;
       /** Earlier owners that vanished with the claim open. */
       readonly takeovers: number;
+      /** Nobody wants the call any more; it counts as not sent by this grant. */
+      readonly cancelled?: true;
     }
   /** Done before. `origin` is that of the record that was first; `result` what it stored. */
   | { readonly kind: 'processed'; readonly origin: string; readonly result: string }
@@ -66,6 +68,12 @@ export type ClaimView =
   | { readonly kind: 'processed' | 'dead'; readonly origin: string; readonly result: string };
 
 /**
+ * What came of a cancellation. `kept`: nobody is at the call, and whoever is granted it later is told. `told`: somebody is, or
+ * was, so it may have been sent. `ended`: there is nothing to cancel.
+ */
+export type Cancelled = 'kept' | 'told' | 'ended';
+
+/**
  * Who acts on which call, so that none takes effect twice.
  *
  * Promises: at most one owner with a live lease per id; PROCESSED is final until its TTL, and so is DEAD but for a higher
@@ -81,6 +89,8 @@ export interface ClaimStore {
   /** `false`: superseded, nothing was stored. */
   finish(finish: Finish): Observable<boolean>;
   view(id: string): Observable<ClaimView>;
+  /** Nobody wants the call of this id any more, whether it has been asked for yet or not. Remembered for `ttlMs`. */
+  cancel(id: string, ttlMs: number): Observable<Cancelled>;
   /** Whether the store answers at present. */
   ready(): boolean;
 }

@@ -123,6 +123,8 @@ export async function serve(
             ...callsRoutes({
               sink: stores.sink,
               claims: stores.claims,
+              cancels: stores.cancels,
+              cancelTtlMs: Math.max(config.worker.claims.ttlMs, config.worker.claims.unkeyedTtlMs),
               requestClaims: stores.requestClaims,
               clients: config.clients,
               clock: parts.clock,

@@ -50,6 +50,7 @@ export function startWorker(
     },
     houseOptions(config.worker),
   );
+  stores.cancels.onCancel((id) => house.cancellations.cancel(id));
   const worker = new Worker(house, { drainMs: config.drainMs, onFailure });
   worker.start();
   return {

@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs';
 
+import { MemoryCancelBus } from '../adapters/embedded/cancel-bus.ts';
 import { openEmbedded } from '../adapters/embedded/embedded.ts';
 import { MemoryQuotaLog } from '../adapters/embedded/quota-log.ts';
 import type { ReadinessCheck } from '../adapters/http/admin-routes.ts';
@@ -10,6 +11,7 @@ import { createKafkaSink } from '../adapters/kafka/sink.ts';
 import { createKafkaSource } from '../adapters/kafka/source.ts';
 import { kafkaTail } from '../adapters/kafka/tail.ts';
 import { RedisAnswerCache } from '../adapters/redis/answer-cache.ts';
+import { RedisCancelBus } from '../adapters/redis/cancel-bus.ts';
 import { RedisClaimStore } from '../adapters/redis/claim-store.ts';
 import { ClaimsThroughOutage } from '../adapters/redis/claims-through-outage.ts';
 import { RedisConnection } from '../adapters/redis/client.ts';
@@ -23,6 +25,7 @@ import { LarkspurError } from '../model/errors.ts';
 import type { InRecord } from '../model/record.ts';
 import { topicDeclarations } from '../model/topics.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
+import type { CancelBus } from '../ports/cancel-bus.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -54,6 +57,8 @@ export interface Stores {
   readonly claims: ClaimStore;
   /** Which calls wait outside, in delay topics. */
   readonly parked: ParkedRegister;
+  /** Tells all workers of calls that are no longer wanted. */
+  readonly cancels: CancelBus;
   /** Counts starts: for all workers on Redis, else for this process. */
   readonly quota: QuotaLog;
   /** Last good answers of an upstream: shared by all workers on Redis, else kept in this process. */
@@ -102,6 +107,7 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     sink: store.sink,
     claims: store.claims,
     parked: store.parked,
+    cancels: new MemoryCancelBus(),
     quota: new MemoryQuotaLog(clock),
     answers: () => memoryAnswerCache(clock),
     eventClaims: store.eventClaims,
@@ -164,6 +170,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     sink,
     claims,
     parked,
+    cancels: new RedisCancelBus(redis, keyPrefix),
     quota,
     answers: (upstream) =>
       new RedisAnswerCache({ ...parts, redis, near: memoryAnswerCache(parts.clock), prefix: `${answers}${upstream}:` }),

@@ -4,6 +4,7 @@ import type { ClaimReply, ClaimRequest, Finish } from '../../src/ports/claim-sto
 import { type ClaimStoreBench, ending, leaseMs, request } from '../support/claims/claim-bench.ts';
 import { only } from '../support/only.ts';
 
+import { claimStoreCancel } from './claim-store-cancel.suite.ts';
 import { claimStoreCrowd } from './claim-store-crowd.suite.ts';
 import { claimStoreRounds } from './claim-store-rounds.suite.ts';
 
@@ -204,6 +205,7 @@ export function claimStoreSuite(
     });
 
     claimStoreRounds(() => bench);
+    claimStoreCancel(() => bench);
     claimStoreCrowd(() => bench, histories);
   });
 }

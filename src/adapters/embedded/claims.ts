@@ -1,10 +1,27 @@
 import { Observable } from 'rxjs';
 
-import type { Claim, ClaimReply, ClaimRequest, ClaimStore, ClaimView, Finish } from '../../ports/claim-store.ts';
+import type {
+  Cancelled,
+  Claim,
+  ClaimReply,
+  ClaimRequest,
+  ClaimStore,
+  ClaimView,
+  Finish,
+} from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 
 import { claimCodec } from './claim-codec.ts';
-import { type ClaimRecord, claimStep, extendStep, finishStep, liveAt, type Step, viewOf } from './claim-rules.ts';
+import {
+  cancelStep,
+  type ClaimRecord,
+  claimStep,
+  extendStep,
+  finishStep,
+  liveAt,
+  type Step,
+  viewOf,
+} from './claim-rules.ts';
 import type { Store, Table } from './store.ts';
 
 const purgeEveryMs = 1000;
@@ -66,6 +83,10 @@ export class EmbeddedClaims implements ClaimStore {
 
   view(id: string): Observable<ClaimView> {
     return this.#durably((nowMs) => viewOf(liveAt(this.#table.get(id), nowMs)));
+  }
+
+  cancel(id: string, ttlMs: number): Observable<Cancelled> {
+    return this.#step(id, (record, nowMs) => cancelStep(record, ttlMs, nowMs));
   }
 
   ready(): boolean {

@@ -1,4 +1,4 @@
-import type { ClaimReply, ClaimView } from '../../ports/claim-store.ts';
+import type { Cancelled, ClaimReply, ClaimView } from '../../ports/claim-store.ts';
 
 import type { ReplyReader } from './step-batches.ts';
 
@@ -16,7 +16,9 @@ export function readClaim(reply: ReplyReader): ClaimReply {
     case 1: {
       const fence = reply.number();
       const agoMs = reply.number();
-      return { kind: 'granted', fence, firstSentAgoMs: agoMs < 0 ? undefined : agoMs, takeovers: reply.number() };
+      const firstSentAgoMs = agoMs < 0 ? undefined : agoMs;
+      const granted = { kind: 'granted', fence, firstSentAgoMs, takeovers: reply.number() } as const;
+      return readFlag(reply) ? { ...granted, cancelled: true } : granted;
     }
     case 2:
       return { kind: 'processed', origin: reply.text(), result: reply.text() };
@@ -29,6 +31,16 @@ export function readClaim(reply: ReplyReader): ClaimReply {
     default:
       throw new TypeError(`the script answered ${code}, which is no claim reply`);
   }
+}
+
+const cancelledKinds = ['ended', 'kept', 'told'] as const;
+
+/** What came of a cancellation. */
+export function readCancelled(reply: ReplyReader): Cancelled {
+  const code = reply.number();
+  const kind = cancelledKinds[code];
+  if (kind === undefined) throw new TypeError(`the script answered ${code}, which is no end of a cancellation`);
+  return kind;
 }
 
 const viewKinds = ['unknown', 'pending', 'failed', 'processed', 'dead'] as const;

@@ -4,11 +4,19 @@ import { crc32 } from 'node:zlib';
 import { forkJoin, type Observable, of, type Unsubscribable } from 'rxjs';
 
 import { light } from '../../operators/interop/light.ts';
-import type { Claim, ClaimReply, ClaimRequest, ClaimStore, ClaimView, Finish } from '../../ports/claim-store.ts';
+import type {
+  Cancelled,
+  Claim,
+  ClaimReply,
+  ClaimRequest,
+  ClaimStore,
+  ClaimView,
+  Finish,
+} from '../../ports/claim-store.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Counter, Metrics } from '../../ports/metrics.ts';
 
-import { readClaim, readFlag, readView } from './claim-replies.ts';
+import { readCancelled, readClaim, readFlag, readView } from './claim-replies.ts';
 import { type Asking, ClaimStep } from './claim-step.ts';
 import type { RedisConnection } from './client.ts';
 import { loadScript, type Replication } from './scripts.ts';
@@ -124,6 +132,10 @@ export class RedisClaimStore implements ClaimStore {
 
   view(id: string): Observable<ClaimView> {
     return light((observer) => this.#ask(id, ['v'], { bytes: 0, read: readView, observer }));
+  }
+
+  cancel(id: string, ttlMs: number): Observable<Cancelled> {
+    return light((observer) => this.#ask(id, ['x', lifeOf(ttlMs)], { bytes: 0, read: readCancelled, observer }));
   }
 
   ready(): boolean {

@@ -1,7 +1,15 @@
 import { map, mergeMap, type Observable, of } from 'rxjs';
 
 import { light } from '../../operators/interop/light.ts';
-import type { Claim, ClaimReply, ClaimRequest, ClaimStore, ClaimView, Finish } from '../../ports/claim-store.ts';
+import type {
+  Cancelled,
+  Claim,
+  ClaimReply,
+  ClaimRequest,
+  ClaimStore,
+  ClaimView,
+  Finish,
+} from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Counter, Metrics } from '../../ports/metrics.ts';
@@ -104,6 +112,10 @@ export class ClaimsThroughOutage implements ClaimStore {
 
   view(id: string): Observable<ClaimView> {
     return this.#local.view(id) ?? this.#store.view(id);
+  }
+
+  cancel(id: string, ttlMs: number): Observable<Cancelled> {
+    return this.#store.cancel(id, ttlMs);
   }
 
   ready(): boolean {

@@ -4,6 +4,7 @@ import { Listeners } from '../listeners.ts';
 import { type ClassWeights, DeficitRounds } from './deficit-rounds.ts';
 import { Lane, type LaneEntry, type LaneState, type Place } from './lane.ts';
 import { NotBeforeHeap } from './not-before-heap.ts';
+import type { Turn } from './turn.ts';
 import { type RoomStats, WaitingRooms } from './waiting-rooms.ts';
 
 /** What may be set for lanes. */
@@ -21,21 +22,6 @@ export type Gate = { readonly kind: 'go' } | { readonly kind: 'wait'; readonly r
 
 /** Nothing stands in the way. */
 export const go: Gate = { kind: 'go' };
-
-/**
- * One item on its way; its lane waits for it. A turn is ended once, by `again` or `done`; a further end is ignored, and so
- * is every end after the item's owner was dropped.
- */
-export interface Turn<T> {
-  readonly item: T;
-  /**
-   * Back to the front of its lane, which sleeps until then (a time that has passed: offered again at once).
-   * @param appointed it has a place at that time: it goes before all others then, and is not charged once more
-   */
-  again(notBeforeMs: number, appointed?: boolean): void;
-  /** The lane goes on with its next item. */
-  done(): void;
-}
 
 /** Figures of all lanes. */
 export interface LaneStats {
@@ -160,6 +146,15 @@ export class FairLanes<T> {
   /** The lanes of that room are offered again, in their order, until the gate refuses one. */
   wake(room: string): void {
     if (this.#rooms.open(room)) this.#changed.notify();
+  }
+
+  /** A lane that sleeps is offered now. */
+  rouse(key: string): void {
+    const lane = this.#lanes.get(key);
+    if (lane?.state !== 'asleep') return;
+    this.#release(lane);
+    this.#settle(lane);
+    this.#changed.notify();
   }
 
   /** When a sleeping lane or a room becomes due; `next` must be called then. It may be in the past. */

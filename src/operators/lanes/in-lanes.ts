@@ -5,8 +5,9 @@ import { Alarm } from '../alarm.ts';
 import type { Demand } from '../demand.ts';
 import { subscribeWithin } from '../interop/subscribe-within.ts';
 
-import type { FairLanes, Turn } from './fair-lanes.ts';
+import type { FairLanes } from './fair-lanes.ts';
 import type { Place } from './lane.ts';
+import type { Turn } from './turn.ts';
 
 export type { Place } from './lane.ts';
 

@@ -28,6 +28,8 @@ export interface AdmitContext<T extends Admissible = Decoded> {
   readonly demand: Demand;
   /** Told when a partition is lost, so that later stages forget its records. */
   readonly lost: (partition: AssignedPartition) => void;
+  /** Told of each that is ours. */
+  readonly known?: (item: T) => void;
 }
 
 /**
@@ -36,7 +38,7 @@ export interface AdmitContext<T extends Admissible = Decoded> {
  * stays there, and everything behind it, until its topic's time is over.
  */
 export function admit<T extends Admissible>(context: AdmitContext<T>): OperatorFunction<Arrival<T>, T> {
-  const { rings, partitions, instruments, demand, lost, clock, timers } = context;
+  const { rings, partitions, instruments, demand, lost, known, clock, timers } = context;
   const register = (arrival: Arrival<T>): T | undefined => {
     switch (arrival.kind) {
       case 'assigned':
@@ -47,7 +49,10 @@ export function admit<T extends Admissible>(context: AdmitContext<T>): OperatorF
         lost(arrival.partition);
         return undefined;
       case 'decoded':
-        if (partitions.take(arrival.partition, arrival.item.received.record.offset)) return arrival.item;
+        if (partitions.take(arrival.partition, arrival.item.received.record.offset)) {
+          known?.(arrival.item);
+          return arrival.item;
+        }
         if (partitions.holds(arrival.partition)) instruments.known();
         return undefined;
     }

@@ -7,7 +7,7 @@ import type { Taken } from '../../operators/limit/taken.ts';
 import { attemptTimeoutMs } from '../../operators/timeout/deadline.ts';
 import type { Token } from '../../ports/token-source.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
-import { keyHolds, mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
+import { cancelledEnding, isCancelled, keyHolds, mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
 import type { Attempted, Claimed, Ended, Ending, Job, Scheduled } from '../job.ts';
 import { waitUntil, type Waiting } from '../waiting.ts';
@@ -47,6 +47,7 @@ interface Running extends AttemptContext {
 function begin(work: Claimed | Ended, context: Running): Step {
   if (work.kind === 'ended') return work;
   const { plan, destination, deadlineMs } = work.job;
+  if (isCancelled(work.job)) return ended(work, cancelledEnding(work.job, context.clock.now()));
   // Who is too late needs neither token nor slot.
   if (work.job.outOfTime || deadlineMs - context.clock.now() < context.minWorkMs) return ended(work, tooLate(work.job));
   if (plan.token === undefined || destination.tokens === undefined) return inSlot(work, undefined, context);
@@ -93,6 +94,7 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
     without(undefined);
     return undefined;
   }
+  if (isCancelled(job)) return without(ended(work, cancelledEnding(job, nowMs)));
   if (leftMs < minWorkMs) return without(ended(work, tooLate(job)));
   // Asked again here: since the last attempt failed, a long wait may have gone by.
   if (!mayRepeat(job, nowMs) || !keyHolds(job, token?.version)) return without(ended(work, unknownOutcome(job)));

@@ -80,6 +80,7 @@ function afterReply(
   switch (reply.kind) {
     case 'granted':
       keeper.keep(job, { fence: reply.fence, leaseUntilMs, lost: false });
+      if (reply.cancelled === true) job.cancelled = true;
       if (job.endedHere !== undefined) return ended(job, turn, job.endedHere);
       return afterTakeover(job, reply, nowMs) ? { kind: 'claimed', job, turn } : ended(job, turn, unknownOutcome(job));
     case 'processed':

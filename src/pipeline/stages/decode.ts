@@ -6,8 +6,9 @@ import { map } from 'rxjs';
 import { checkCall } from '../../model/contracts.ts';
 import { firstOrigin, roundOf } from '../../model/dead-letter.ts';
 import { type DelayTier, tierOf } from '../../model/delay-topics.ts';
+import { cancelHeader } from '../../model/headers.ts';
 import { type HeldState, heldStateOf } from '../../model/held.ts';
-import { type InRecord, originOf, placeOf, sizeOf } from '../../model/record.ts';
+import { headerText, type InRecord, originOf, placeOf, sizeOf } from '../../model/record.ts';
 import { whyNotJson } from '../../model/why-not-json.ts';
 import { deadlineOf } from '../../operators/timeout/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -57,6 +58,8 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
   const refused = (reason: 'undecodable' | 'invalid_call' | 'unroutable', message: string): Decoded =>
     ends({ kind: 'dead-letter', reason, message });
 
+  const cancels = headerText(record.headers, cancelHeader);
+  if (cancels !== undefined) return ends({ kind: 'skipped', cancels });
   if (record.value === null) return ends({ kind: 'skipped' });
   // Decoded all the same, other bytes would reach the upstream than were sent.
   if (!isUtf8(record.value)) return refused('undecodable', 'the value is not UTF-8');

@@ -5,6 +5,7 @@ import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { ParkedCall } from '../../ports/parked-register.ts';
+import { isCancelled } from '../endings.ts';
 import type { Ended, Job, Scheduled } from '../job.ts';
 import { waitUntil, type Waiting } from '../waiting.ts';
 import type { WaitReason } from '../waits.ts';
@@ -27,7 +28,8 @@ const registerLookMs = 500;
 export function hold(context: HoldContext): OperatorFunction<Scheduled, Scheduled | Ended> {
   return eachOf((turn: Scheduled): Held => {
     const { item } = turn;
-    return item.kind === 'call' ? holdOne(item, turn, context) : turn;
+    // Who is cancelled acts no more, so it may end before those ahead of it.
+    return item.kind === 'call' && !isCancelled(item) ? holdOne(item, turn, context) : turn;
   });
 }
 

@@ -8,7 +8,7 @@ import type { AssignedPartition } from '../../ports/record-source.ts';
 import { mayHaveFallback } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
 import { type Lines, offsetOf } from '../lines.ts';
-import { limitRoom } from '../rooms.ts';
+import { cancelledRoom, limitRoom } from '../rooms.ts';
 import type { Turns } from '../turns.ts';
 import { shouldLeave } from '../waiting.ts';
 
@@ -40,7 +40,7 @@ export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Sc
 }
 
 /** Where a record queues. Records without a key, and those that need no work, wait for nobody. */
-function place(item: Decoded): Place {
+export function place(item: Decoded): Place {
   const { partition } = item.received;
   if (item.kind !== 'call') return { lane: undefined, owner: partition, priority: 'normal', tenant: '', cost: 1 };
   return {
@@ -68,12 +68,17 @@ interface GateContext {
   readonly minWorkMs: number;
 }
 
+// How soon a cancelled call is looked at again whose end nobody told the lanes of.
+const cancelLookMs = 1_000;
+
 /**
  * Whether the head of a lane could start now, and if not, which room it waits in and until when. Takes nothing: what it
  * finds free is taken in the attempt. Who would wait for long is let through to leave for a delay topic.
  */
 export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs }: GateContext): Gate {
-  if (item.kind !== 'call') return go;
+  if (item.kind !== 'call' || item.over) return go;
+  // It ends out of its turn, which takes an answer of the claims' store: then what is left of it goes.
+  if (item.pulled === 'now') return { kind: 'wait', room: cancelledRoom(item.id), untilMs: nowMs + cancelLookMs };
   item.adoptPolicies();
   const lastStartMs = item.deadlineMs - minWorkMs;
   const wait = (job: Job, why: 'rate-limit' | 'breaker' | 'upstream-slots', room: string, untilMs: number): Gate => {

@@ -3,17 +3,22 @@ import type { Observable, OperatorFunction } from 'rxjs';
 import type { Result } from '../../model/result.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
+import type { FairLanes } from '../../operators/lanes/fair-lanes.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
+import type { Cancellations } from '../cancellations.ts';
 import type { ClaimKeeper } from '../claim-keeper.ts';
 import type { Instruments } from '../instruments.ts';
-import type { Ended, Ending, HeldClaim, Job, Settled } from '../job.ts';
+import type { Decoded, Ended, Ending, HeldClaim, Job, Settled } from '../job.ts';
 import type { Lines } from '../lines.ts';
 import type { Partitions } from '../partitions.ts';
+import { cancelledRoom } from '../rooms.ts';
 import { type Terminal, terminalOf, withoutBody } from '../terminal-record.ts';
 import type { Turns } from '../turns.ts';
+
+import { place } from './schedule.ts';
 
 /** What settle needs. */
 export interface SettleContext {
@@ -21,6 +26,8 @@ export interface SettleContext {
   readonly claims: ClaimStore;
   readonly keeper: ClaimKeeper;
   readonly lines: Lines;
+  readonly cancellations: Cancellations;
+  readonly lanes: FairLanes<Decoded>;
   readonly partitions: Partitions;
   readonly sink: RecordSink;
   readonly turns: Turns;
@@ -48,6 +55,7 @@ function settleOne(ended: Ended, context: SettleContext): Observable<Settled> | 
   const { item, ending } = ended;
   if (item.kind === 'call') context.turns.leaveDoor(item);
   const terminal = terminalOf(item, ending, context.clock);
+  if (ending.kind === 'skipped' && ending.cancels !== undefined) return cancel(ending.cancels, ended, context);
   if (terminal === undefined) return settled(ended, context);
   if (item.kind !== 'call' || item.claim === undefined) return parkAndWrite(ended, terminal, context);
   return andThen(finish(item, item.claim, ending, terminal, context), (ours) => {
@@ -57,8 +65,26 @@ function settleOne(ended: Ended, context: SettleContext): Observable<Settled> | 
   });
 }
 
-function settled({ item, turn, ending }: Ended, { turns, instruments }: SettleContext): Settled {
+/** Written down first: then whoever is granted the call later is told, also after a crash. */
+function cancel(id: string, ended: Ended, context: SettleContext): Observable<Settled> {
+  return andThen(context.claims.cancel(id, context.keeper.longestLifeMs), () => {
+    context.cancellations.cancel(id);
+    return settled(ended, context);
+  });
+}
+
+function settled({ item, turn, ending }: Ended, { turns, instruments, cancellations, lanes }: SettleContext): Settled {
   turns.end(item, turn);
+  if (item.kind === 'call') {
+    item.over = true;
+    cancellations.over(item);
+    if (item.pulled === 'now') {
+      // What is left of it makes room for those behind.
+      lanes.wake(cancelledRoom(item.id));
+      const { lane } = place(item);
+      if (lane !== undefined) lanes.rouse(lane);
+    }
+  }
   instruments.settled(item, ending);
   return { received: item.received, ending: ending.kind };
 }

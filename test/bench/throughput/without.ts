@@ -34,6 +34,7 @@ const noClaims: ClaimStore = {
   finish: () => atOnce(true),
   extend: (claims) => of(claims.map(() => true)),
   view: () => NEVER,
+  cancel: () => NEVER,
   ready: () => true,
 };
 

@@ -22,6 +22,7 @@ function claiming(
         extend: (held, leaseMs) => claims.extend(held, leaseMs),
         finish: (finish) => claims.finish(finish),
         view: (id) => claims.view(id),
+        cancel: (id, ttlMs) => claims.cancel(id, ttlMs),
         ready: () => claims.ready(),
       };
       return { ...ports, claims: { ...same, ...change(claims, process) } };

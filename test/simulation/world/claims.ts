@@ -1,6 +1,14 @@
 import { Observable } from 'rxjs';
 
-import type { Claim, ClaimReply, ClaimRequest, ClaimStore, ClaimView, Finish } from '../../../src/ports/claim-store.ts';
+import type {
+  Cancelled,
+  Claim,
+  ClaimReply,
+  ClaimRequest,
+  ClaimStore,
+  ClaimView,
+  Finish,
+} from '../../../src/ports/claim-store.ts';
 import type { Op } from '../plan.ts';
 
 import type { Process } from './process.ts';
@@ -43,6 +51,10 @@ export class Claims implements ClaimStore {
 
   view(): Observable<ClaimView> {
     throw new Error('a worker looks at no claim');
+  }
+
+  cancel(): Observable<Cancelled> {
+    throw new Error('a worker cancels no call');
   }
 
   ready(): boolean {

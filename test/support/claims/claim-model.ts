@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import type { ClaimReply, ClaimStore } from '../../../src/ports/claim-store.ts';
+import type { Cancelled, ClaimReply, ClaimStore } from '../../../src/ports/claim-store.ts';
 import { only } from '../only.ts';
 
 /** A fresh id in a store, and the clock that the store goes by. */
@@ -17,6 +17,7 @@ const ttlMs = 1e12;
 type Event =
   | { readonly do: 'claim'; readonly origin: string; readonly sent: boolean; readonly round: number }
   | { readonly do: 'extend'; readonly behind: number }
+  | { readonly do: 'cancel' }
   | {
       readonly do: 'finish';
       readonly behind: number;
@@ -36,6 +37,7 @@ const claims = fc.record({
 const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 6, arbitrary: claims },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('extend' as const), behind }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const) }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -69,6 +71,7 @@ class Model {
   firstSent: number | undefined;
   origin = '';
   result = '';
+  unwanted = false;
 
   claim(origin: string, sent: boolean, round: number): ClaimReply {
     if (this.state === 'DEAD' && round > this.round) {
@@ -76,6 +79,8 @@ class Model {
       this.until = this.now;
       this.takeovers = 0;
       this.firstSent = undefined;
+      this.unwanted = false;
+      this.result = '';
     }
     if (this.state === 'PROCESSED') return { kind: 'processed', origin: this.origin, result: this.result };
     if (this.state === 'DEAD') return { kind: 'dead', origin: this.origin, result: this.result };
@@ -92,8 +97,18 @@ class Model {
     this.until = this.now + leaseMs;
     this.origin = origin;
     this.round = Math.max(this.round, round);
-    if (sent) this.firstSent ??= this.now;
-    return { kind: 'granted', fence: this.fence, firstSentAgoMs, takeovers: this.takeovers };
+    if (sent && !this.unwanted) this.firstSent ??= this.now;
+    const granted = { kind: 'granted', fence: this.fence, firstSentAgoMs, takeovers: this.takeovers } as const;
+    return this.unwanted ? { ...granted, cancelled: true } : granted;
+  }
+
+  cancel(): Cancelled {
+    if (this.state === 'PROCESSED' || this.state === 'DEAD') return 'ended';
+    this.unwanted = true;
+    if (this.state === 'NONE') this.state = 'FAILED';
+    if (this.state !== 'FAILED' || this.firstSent !== undefined) return 'told';
+    this.until = this.now;
+    return 'kept';
   }
 
   owns(fence: number): boolean {
@@ -168,6 +183,9 @@ async function play(event: Event, claim: ModelledClaim, model: Model, witness: W
       if (reply.kind === 'granted') witness.granted(reply.fence, model.now, round);
       return;
     }
+    case 'cancel':
+      same(await only(store.cancel(id, ttlMs)), model.cancel());
+      return;
     case 'extend': {
       const fence = model.fence - event.behind;
       const owns = model.owns(fence);
@@ -189,6 +207,7 @@ async function play(event: Event, claim: ModelledClaim, model: Model, witness: W
       model.state = state;
       model.until = model.now + delayMs;
       model.result = state === 'FAILED' ? '' : result;
+      if (state !== 'FAILED') model.unwanted = false;
     }
   }
 }

@@ -1,11 +1,12 @@
 import { type Observable, of, type Subscription } from 'rxjs';
 import { expect } from 'vitest';
 
+import { MemoryCancelBus } from '../../../src/adapters/embedded/cancel-bus.ts';
 import { openEmbedded } from '../../../src/adapters/embedded/embedded.ts';
 import { callsRoutes, type CallsApiOptions } from '../../../src/ingress/calls-api.ts';
 import type { HttpResponse } from '../../../src/model/http.ts';
 import type { OutRecord } from '../../../src/model/record.ts';
-import type { ClaimView } from '../../../src/ports/claim-store.ts';
+import type { Cancelled, ClaimView } from '../../../src/ports/claim-store.ts';
 import type { Ack } from '../../../src/ports/record-sink.ts';
 import { noLogger, noMetrics } from '../../support/silent.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
@@ -18,6 +19,8 @@ export interface World extends Partial<CallsApiOptions> {
   readonly ack$?: Observable<Ack>;
   readonly view$?: () => Observable<ClaimView>;
   readonly storeReady?: boolean;
+  /** What the store says of a cancellation. */
+  readonly cancel?: Cancelled;
 }
 
 interface Answer {
@@ -40,6 +43,7 @@ export function api({
   ack$ = of(written),
   view$ = () => of({ kind: 'unknown' }),
   storeReady = true,
+  cancel = 'kept',
   ...options
 }: World = {}) {
   const time = new VirtualTime();
@@ -52,7 +56,8 @@ export function api({
     logger: noLogger,
     topics: [],
   });
-  const [post, get] = callsRoutes({
+  const [post, get, del] = callsRoutes({
+    cancels: new MemoryCancelBus(),
     requestClaims: requests.requestClaims,
     clock: time,
     timers: time,
@@ -78,6 +83,7 @@ export function api({
       claim: unused,
       extend: unused,
       finish: unused,
+      cancel: () => of(cancel),
     },
     ...options,
   });
@@ -113,5 +119,6 @@ export function api({
     send: (body: unknown, more: { headers?: object; client?: string; query?: object } = {}) =>
       ask(post, { body, ...more }).answers[0],
     get: (id: string) => ask(get, { id }).answers,
+    cancel: (id: string, client?: string) => ask(del, { id, ...(client !== undefined && { client }) }).answers,
   };
 }

@@ -8,13 +8,15 @@
 --   e fence leaseMs                                     extend
 --   f nonce fence state(F|P|D) result delayMs ttlMs nothingActed(0|1)   finish
 --   v                                                   view
+--   x ttlMs                                             cancel
 -- Reply: one flat list, per step
---   claim   1 fence firstSentAgoMs(-1: never) takeovers | 2 origin result | 3 waitMs | 4 origin result | 5 waitMs
+--   claim   1 fence firstSentAgoMs(-1: never) takeovers cancelled(0|1) | 2 origin result | 3 waitMs | 4 origin result | 5 waitMs
 --   extend, finish   1 | 0
 --   view    0 unknown | 1 pending | 2 failed | 3 origin result | 4 origin result
+--   cancel  0 ended | 1 kept | 2 somebody may have sent it
 --
 -- A record is one string: state (char), fence (u32), round (u24), takeovers (u8), until, first sent (f64), nonce (u8 length +
--- bytes), origin (u16 length + bytes), result. `until` is the end of the lease (W), or the not-before (F).
+-- bytes), origin (u16 length + bytes), result (W and F: 'c' when nobody wants the call any more). `until` is the end of the lease (W), or the not-before (F).
 -- The nonce names the step that wrote the record last: a step that is repeated because its reply was lost
 -- finds its own mark and gives the same answer again.
 
@@ -24,6 +26,7 @@ if not now then
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 local maxTakeovers = tonumber(ARGV[2])
+local unwanted = 'c'
 local reply = {}
 local n = 0
 local at = 3
@@ -47,13 +50,15 @@ local function load(key)
   return state, fence, round, takeovers, untilMs, firstSent, nonce, origin, string.sub(value, rest)
 end
 
-local function grant(key, fence, round, takeovers, firstSent, nonce, origin, lease, ttl, sent)
+local function grant(key, fence, round, takeovers, firstSent, nonce, origin, lease, ttl, sent, wish)
   tell(1)
   tell(fence)
   tell(firstSent == 0 and -1 or now - firstSent)
   tell(takeovers)
-  if firstSent == 0 and sent then firstSent = now end
-  store(key, 'W', fence, round, takeovers, now + lease, firstSent, nonce, origin, '', 'PX', math.max(ttl, lease))
+  tell(wish == unwanted and 1 or 0)
+  -- What nobody wants is not going to be sent.
+  if firstSent == 0 and sent and wish ~= unwanted then firstSent = now end
+  store(key, 'W', fence, round, takeovers, now + lease, firstSent, nonce, origin, wish, 'PX', math.max(ttl, lease))
 end
 
 local function claim(key)
@@ -62,10 +67,10 @@ local function claim(key)
   local asked = tonumber(ARGV[at + 5])
   at = at + 6
   local state, fence, seen, takeovers, untilMs, firstSent, mark, owner, result = load(key)
-  if not state then return grant(key, 1, asked, 0, 0, nonce, origin, lease, ttl, sent) end
+  if not state then return grant(key, 1, asked, 0, 0, nonce, origin, lease, ttl, sent, '') end
   local round = math.max(seen, asked)
   -- A person sends it again: nothing of what was is held against it.
-  if state == 'D' and asked > seen then return grant(key, fence + 1, round, 0, 0, nonce, origin, lease, ttl, sent) end
+  if state == 'D' and asked > seen then return grant(key, fence + 1, round, 0, 0, nonce, origin, lease, ttl, sent, '') end
   if state == 'P' or state == 'D' then
     tell(state == 'P' and 2 or 4)
     tell(owner)
@@ -76,32 +81,32 @@ local function claim(key)
       tell(5)
       return tell(untilMs - now)
     end
-    return grant(key, fence + 1, round, takeovers, firstSent, nonce, origin, lease, ttl, sent)
+    return grant(key, fence + 1, round, takeovers, firstSent, nonce, origin, lease, ttl, sent, result)
   end
   if mark == nonce then
     -- Granted to this very request before. A first send that the grant itself noted is nobody's send yet.
     if firstSent == untilMs - lease then firstSent = 0 end
-    return grant(key, fence, round, takeovers, firstSent, nonce, origin, lease, ttl, sent)
+    return grant(key, fence, round, takeovers, firstSent, nonce, origin, lease, ttl, sent, result)
   end
   if untilMs > now then
     tell(3)
     return tell(untilMs - now)
   end
   if takeovers >= maxTakeovers then
-    store(key, 'D', fence, seen, takeovers, 0, firstSent, nonce, owner, result, 'PX', ttl)
+    store(key, 'D', fence, seen, takeovers, 0, firstSent, nonce, owner, '', 'PX', ttl)
     tell(4)
     tell(owner)
-    return tell(result)
+    return tell('')
   end
-  return grant(key, fence + 1, round, takeovers + 1, firstSent, nonce, origin, lease, ttl, sent)
+  return grant(key, fence + 1, round, takeovers + 1, firstSent, nonce, origin, lease, ttl, sent, result)
 end
 
 local function extend(key)
   local mine, lease = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   at = at + 2
-  local state, fence, round, takeovers, _, firstSent, mark, origin = load(key)
+  local state, fence, round, takeovers, _, firstSent, mark, origin, wish = load(key)
   if state ~= 'W' or fence ~= mine then return tell(0) end
-  store(key, state, fence, round, takeovers, now + lease, firstSent, mark, origin, '', 'KEEPTTL')
+  store(key, state, fence, round, takeovers, now + lease, firstSent, mark, origin, wish, 'KEEPTTL')
   if redis.call('PTTL', key) < lease then redis.call('PEXPIRE', key, lease) end
   tell(1)
 end
@@ -110,12 +115,14 @@ local function finish(key)
   local nonce, mine, ending, result = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local delay, ttl, nothingActed = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6] == '1'
   at = at + 7
-  local state, fence, round, takeovers, _, firstSent, mark, origin = load(key)
+  local state, fence, round, takeovers, _, firstSent, mark, origin, wish = load(key)
   if state == ending and fence == mine and mark == nonce then return tell(1) end
   if state ~= 'W' or fence ~= mine then return tell(0) end
   if ending == 'F' then
     if nothingActed then firstSent = 0 end
-    store(key, 'F', fence, round, takeovers, now + delay, firstSent, nonce, origin, '', 'PX', math.max(ttl, delay))
+    -- What nobody wants has nothing to wait for.
+    if nothingActed and wish == unwanted then delay = 0 end
+    store(key, 'F', fence, round, takeovers, now + delay, firstSent, nonce, origin, wish, 'PX', math.max(ttl, delay))
   else
     store(key, ending, fence, round, takeovers, 0, firstSent, nonce, origin, result, 'PX', ttl)
   end
@@ -132,7 +139,24 @@ local function view(key)
   tell(result)
 end
 
-local steps = { c = claim, e = extend, f = finish, v = view }
+-- Nobody wants the call any more: whoever is granted it next is told so.
+local function cancel(key)
+  local ttl = tonumber(ARGV[at])
+  at = at + 1
+  local state, fence, round, takeovers, untilMs, firstSent, mark, origin = load(key)
+  if state == 'P' or state == 'D' then return tell(0) end
+  if not state then
+    store(key, 'F', 0, 0, 0, 0, 0, '', '', unwanted, 'PX', ttl)
+    return tell(1)
+  end
+  -- It has nothing to wait for any more, unless it may have acted.
+  local kept = state == 'F' and firstSent == 0
+  store(key, state, fence, round, takeovers, kept and 0 or untilMs, firstSent, mark, origin, unwanted, 'KEEPTTL')
+  if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, ttl) end
+  tell(kept and 1 or 2)
+end
+
+local steps = { c = claim, e = extend, f = finish, v = view, x = cancel }
 for i = 1, #KEYS do
   local step = steps[ARGV[at]]
   at = at + 1

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openEmbedded } from '../../../../src/adapters/embedded/embedded.ts';
 import type {
+  Cancelled,
   Claim,
   ClaimReply,
   ClaimRequest,
@@ -43,6 +44,10 @@ class Through implements ClaimStore {
 
   view(id: string): Observable<ClaimView> {
     return this.inner.view(id);
+  }
+
+  cancel(id: string, ttlMs: number): Observable<Cancelled> {
+    return this.inner.cancel(id, ttlMs);
   }
 
   ready(): boolean {

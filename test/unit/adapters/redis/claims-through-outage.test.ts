@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openEmbedded } from '../../../../src/adapters/embedded/embedded.ts';
 import { ClaimsThroughOutage } from '../../../../src/adapters/redis/claims-through-outage.ts';
 import type {
+  Cancelled,
   Claim,
   ClaimReply,
   ClaimRequest,
@@ -49,6 +50,10 @@ class Leaving implements ClaimStore {
 
   view(id: string): Observable<ClaimView> {
     return this.#later(() => this.#inner.view(id));
+  }
+
+  cancel(id: string, ttlMs: number): Observable<Cancelled> {
+    return this.#later(() => this.#inner.cancel(id, ttlMs));
   }
 
   ready(): boolean {

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Priority } from '../../../../src/model/call.ts';
-import { FairLanes, type Gate, go, type Turn } from '../../../../src/operators/lanes/fair-lanes.ts';
+import { FairLanes, type Gate, go } from '../../../../src/operators/lanes/fair-lanes.ts';
 import type { Place } from '../../../../src/operators/lanes/lane.ts';
+import type { Turn } from '../../../../src/operators/lanes/turn.ts';
 
 interface Item {
   readonly n: number;

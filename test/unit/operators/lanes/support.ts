@@ -1,5 +1,6 @@
-import type { FairLanes, Turn } from '../../../../src/operators/lanes/fair-lanes.ts';
+import type { FairLanes } from '../../../../src/operators/lanes/fair-lanes.ts';
 import type { Place } from '../../../../src/operators/lanes/lane.ts';
+import type { Turn } from '../../../../src/operators/lanes/turn.ts';
 
 /** Partition of every item that names no other. */
 export const owner = { partition: 0 };

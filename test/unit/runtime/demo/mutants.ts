@@ -75,6 +75,7 @@ export const generousClaims = storesWith(({ sink, claims }) => {
       extend: (held) => of(held.map(() => true)),
       finish: () => of(true),
       view: (id) => claims.view(id),
+      cancel: (id, ttlMs) => claims.cancel(id, ttlMs),
       ready: () => true,
     },
   };
