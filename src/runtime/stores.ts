@@ -202,7 +202,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       inRedis.close();
       parked.close();
       await quota.close();
-      eventClaims.close();
+      for (const store of [eventClaims, requestClaims, tokenClaims]) store.close();
       await Promise.all([redis.close(), waiting?.close()]);
     },
   };

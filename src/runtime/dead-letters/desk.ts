@@ -5,9 +5,7 @@ import {
   concat,
   defer,
   finalize,
-  firstValueFrom,
   forkJoin,
-  ignoreElements,
   map,
   mergeMap,
   NEVER,
@@ -34,25 +32,19 @@ import type {
 import type { Stores, WorldParts } from '../stores.ts';
 
 import { AuditBook } from './audit-book.ts';
+import { Runs } from './runs.ts';
 import { listDeadLetters, previewRedrive, showDeadLetter } from './survey.ts';
 
 const topic = 'dead-letters';
 // What a run had under way when it was killed lies this far behind its commit at most.
 const underWayReach = 1_024;
-const endedRunsKept = 100;
-
-interface Run {
-  view: RunView;
-  /** Also for a walk that begins after it was told to stop. */
-  readonly stop$: ReplaySubject<void>;
-}
 
 /** {@link DeadLetterDesk} on the stores of this process. */
 export class LocalDesk implements DeadLetterDesk {
   readonly #stores: Stores;
   readonly #parts: WorldParts;
   readonly #audit: AuditBook;
-  readonly #runs = new Map<string, Run>();
+  readonly #runs = new Runs();
 
   constructor(stores: Stores, parts: WorldParts) {
     this.#stores = stores;
@@ -140,19 +132,17 @@ export class LocalDesk implements DeadLetterDesk {
   stop(run: string): boolean {
     const found = this.#runs.get(run);
     if (found?.view.state !== 'running') return false;
-    found.stop$.next();
+    found.stop();
     return true;
   }
 
   runs(): readonly RunView[] {
-    return [...this.#runs.values()].map(({ view }) => view);
+    return this.#runs.views();
   }
 
-  /** Stops all runs in order; resolves when they have ended. */
-  async close(): Promise<void> {
-    const ending = [...this.#runs.values()].filter(({ view }) => view.state === 'running');
-    for (const { stop$ } of ending) stop$.next();
-    await Promise.all(ending.map(({ stop$ }) => firstValueFrom(stop$.pipe(ignoreElements()), { defaultValue: null })));
+  /** Stops all runs in order; resolves when they have ended, at the latest after ten seconds. */
+  close(): Promise<void> {
+    return this.#runs.close(this.#parts);
   }
 
   #walk(
@@ -176,15 +166,7 @@ export class LocalDesk implements DeadLetterDesk {
     detail: Readonly<Record<string, unknown>>,
     begin$: Observable<RunView>,
   ): Observable<RunView> {
-    if (this.#runs.get(run)?.view.state === 'running') {
-      throw new LarkspurError('bad_request', `${run} is running already`, { cure: 'wait for its end, or stop it' });
-    }
-    const kept: Run = { view: { run, kind, state: 'running', counts: {}, left: 0 }, stop$: new ReplaySubject(1) };
-    this.#runs.delete(run);
-    this.#runs.set(run, kept);
-    for (const [name, { view }] of this.#runs) {
-      if (this.#runs.size > endedRunsKept && view.state !== 'running') this.#runs.delete(name);
-    }
+    const kept = this.#runs.begin(kind, run);
     const told$ = new ReplaySubject<RunView>(1);
     told$.next(kept.view);
     const note$ = (from: string | null, more: object) =>
@@ -198,7 +180,7 @@ export class LocalDesk implements DeadLetterDesk {
       return note$('running', { counts, left, ...(error === undefined ? {} : { error }) });
     });
     concat(note$(null, {}), view$, ended$)
-      .pipe(finalize(() => kept.stop$.complete()))
+      .pipe(finalize(() => kept.end()))
       .subscribe(told$);
     return told$;
   }
