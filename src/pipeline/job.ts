@@ -116,6 +116,8 @@ export class Job {
   ambiguousAttempts = 0;
   /** How it ended here, where the store did not take that ending: it no longer knew the claim as ours. */
   endedHere: Ending | undefined;
+  /** The topic that its record is on the way to, once that is all that is missing. */
+  writesTo: string | undefined;
   lastVerdict: Pick<Verdict, 'status' | 'errorType'> | undefined;
   firstAttemptMs: number | undefined;
   /** When the last attempt began. */

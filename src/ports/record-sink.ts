@@ -8,6 +8,15 @@ export type Ack =
   /** Larger than the topic takes, alone. The caller writes something smaller instead. */
   | { readonly kind: 'too-large'; readonly limitBytes: number };
 
+/** What holds writes to a topic up, for people. */
+export interface WriteTrouble {
+  readonly why: string;
+  /** Absent where only the store itself tells. */
+  readonly cure?: string;
+  /** Monotonic milliseconds; absent where nobody noted it. */
+  readonly sinceMs?: number;
+}
+
 /**
  * Where terminal records go.
  *
@@ -20,4 +29,6 @@ export interface RecordSink {
   append(record: OutRecord): Observable<Ack>;
   /** Completes when everything appended so far is acknowledged. */
   flush(): Observable<void>;
+  /** Why writes to this topic are held at present; `undefined` while they go through. */
+  trouble(topic: string): WriteTrouble | undefined;
 }

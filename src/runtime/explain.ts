@@ -1,21 +1,20 @@
-import { concat, defer, EMPTY, map, merge, mergeMap, type Observable, of, reduce, take } from 'rxjs';
+import { concat, defer, EMPTY, map, mergeMap, type Observable, of, reduce, take } from 'rxjs';
 
-import { firstOrigin, type DeadLetterHistory, roundOf } from '../model/dead-letter.ts';
+import { type DeadLetterHistory, firstOrigin } from '../model/dead-letter.ts';
 import { DeadLetterView } from '../model/dead-letters/dead-letter-view.ts';
-import { delayTopics } from '../model/delay-topics.ts';
 import type { Explanation } from '../model/explanation.ts';
-import { type HeldState, heldStateOf } from '../model/held.ts';
 import { jsonOrText } from '../model/json-levels.ts';
 import { type InRecord, originOf } from '../model/record.ts';
 import type { Result } from '../model/result.ts';
 import { isTree } from '../model/schema-words.ts';
 import { explainDeadClaim, explainDeadLetter, explainResult } from '../pipeline/explain/explain-ended.ts';
-import { explainHeld } from '../pipeline/explain/explain-held.ts';
+import { explainHeld, type HeldCall } from '../pipeline/explain/explain-held.ts';
 import { explainRecord } from '../pipeline/explain/explain-record.ts';
 import { readRef } from '../pipeline/explain/find-record.ts';
 import { placeIn } from '../pipeline/explain/places.ts';
 import type { House } from '../pipeline/house.ts';
 
+import { firstOfLine, heldIn, nameIn, newestHeld } from './held-calls.ts';
 import type { Stores } from './stores.ts';
 
 /**
@@ -68,11 +67,10 @@ class Question {
   }
 
   #ofInput(record: InRecord, origin: string): Observable<Explanation> {
-    const state = heldStateOf(record);
-    const id = nameIn(record, state?.origin ?? origin);
+    const held = heldIn(record);
     return concat(
-      this.#byClaim(id),
-      state === undefined ? EMPTY : of(explainHeld(this.#ref, id, record, state)),
+      this.#byClaim(held?.id ?? nameIn(record, origin)),
+      held === undefined ? EMPTY : this.#ofHeld(held),
       this.#deadLetter(({ record: { headers } }) => firstOrigin({ headers }) === origin),
       defer(() => this.#toBeRead(record)),
     );
@@ -109,17 +107,17 @@ class Question {
     );
   }
 
-  /** What of it stands in a delay topic, the newest; nothing when it waits in none. */
+  /** What of it stands in a delay topic; nothing when it waits in none. */
   #held(id: string): Observable<Explanation> {
-    const record$ = merge(...delayTopics.map((topic) => this.#stores.reader.scan(topic)));
-    return defer(() => record$).pipe(
-      reduce<InRecord, Held | undefined>((found, record) => {
-        const state = heldStateOf(record);
-        if (state === undefined || record.timestampMs < (found?.record.timestampMs ?? -Infinity)) return found;
-        return nameIn(record, state.origin) === id ? { record, state } : found;
-      }, undefined),
-      mergeMap((found) => (found === undefined ? EMPTY : of(explainHeld(this.#ref, id, found.record, found.state)))),
+    return newestHeld(this.#stores.reader, id).pipe(
+      mergeMap((found) => (found === undefined ? EMPTY : this.#ofHeld(found))),
     );
+  }
+
+  /** One that stands behind another call of its key is told together with the first of them. */
+  #ofHeld(held: HeldCall): Observable<Explanation> {
+    if (held.state.why !== 'order') return of(explainHeld(this.#ref, held));
+    return firstOfLine(this.#stores.reader, held).pipe(map((first) => explainHeld(this.#ref, held, first)));
   }
 
   #toBeRead({ topic, partition, offset }: InRecord): Observable<Explanation> {
@@ -187,18 +185,6 @@ class Question {
   #empty(where: Explanation['where'], summary: string): Explanation {
     return { ref: this.#ref, where, summary, steps: [], waits: [], attempts: [] };
   }
-}
-
-interface Held {
-  readonly record: InRecord;
-  readonly state: HeldState;
-}
-
-/** What names the call of a record that is read from `calls` or a delay topic. */
-function nameIn(record: InRecord, origin: string): string {
-  const call = jsonOrText(record.value?.toString('utf8') ?? '');
-  const given = isTree(call) && typeof call['id'] === 'string' ? call['id'] : undefined;
-  return given ?? (roundOf(record) > 0 ? firstOrigin(record) : undefined) ?? origin;
 }
 
 function historyIn(json: string): Partial<DeadLetterHistory> {

@@ -47,6 +47,7 @@ export function embeddedWorker(config: Config): EmbeddedWorker {
     append: (record) =>
       isTerminal(record) ? stores.sink.append(record).pipe(tap(() => ended(record))) : stores.sink.append(record),
     flush: () => stores.sink.flush(),
+    trouble: (topic) => stores.sink.trouble(topic),
   };
   const running = startWorker(config, { ...stores, sink }, world, (error) => {
     throw new LarkspurError('internal', error.message, { cause: error });

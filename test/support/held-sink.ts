@@ -1,7 +1,7 @@
 import { Observable, tap } from 'rxjs';
 
 import type { OutRecord } from '../../src/model/record.ts';
-import type { Ack, RecordSink } from '../../src/ports/record-sink.ts';
+import type { Ack, RecordSink, WriteTrouble } from '../../src/ports/record-sink.ts';
 
 /** A sink whose store goes away and comes back: while it is held, writes wait, as the port promises. */
 export class HeldSink implements RecordSink {
@@ -38,6 +38,10 @@ export class HeldSink implements RecordSink {
 
   flush(): Observable<void> {
     return this.#later(this.#inner.flush());
+  }
+
+  trouble(topic: string): WriteTrouble | undefined {
+    return this.#held ? { why: 'its store is away' } : this.#inner.trouble(topic);
   }
 
   #later<T>(write$: Observable<T>): Observable<T> {

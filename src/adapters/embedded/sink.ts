@@ -3,7 +3,7 @@ import { Observable } from 'rxjs';
 import { partitionFor } from '../../model/partitioner.ts';
 import type { OutRecord } from '../../model/record.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Ack, RecordSink } from '../../ports/record-sink.ts';
+import type { Ack, RecordSink, WriteTrouble } from '../../ports/record-sink.ts';
 
 import { storedSize } from './record-codec.ts';
 import type { Store } from './store.ts';
@@ -43,6 +43,11 @@ export class EmbeddedSink implements RecordSink {
         answer({ kind: 'written', partition, offset }),
       );
     });
+  }
+
+  trouble(): WriteTrouble | undefined {
+    if (this.#store.ready()) return undefined;
+    return { why: 'the data folder takes no writes', cure: 'make room on its disk: it is tried again by itself' };
   }
 
   flush(): Observable<void> {

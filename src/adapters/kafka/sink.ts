@@ -8,10 +8,11 @@ import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Counter, Metrics } from '../../ports/metrics.ts';
 import type { Random } from '../../ports/random.ts';
-import type { Ack, RecordSink } from '../../ports/record-sink.ts';
+import type { Ack, RecordSink, WriteTrouble } from '../../ports/record-sink.ts';
 
 import { brief, createClient, type KafkaOptions } from './client.ts';
 import { larkspurErrorOf, troubleOf, typeOf } from './errors.ts';
+import { FailingWrites } from './failing-writes.ts';
 import type { KafkaFinder } from './finder.ts';
 import { Lane, type Outgoing } from './lane.ts';
 import { OpenWrites } from './open-writes.ts';
@@ -85,6 +86,7 @@ class LaneSink implements KafkaSink {
   readonly #destinations = new Map<string, Destination>();
   readonly #failed: Counter;
   readonly #pulse: Pulse;
+  readonly #failing = new FailingWrites();
   #closed = false;
 
   constructor(options: KafkaSinkOptions) {
@@ -112,6 +114,11 @@ class LaneSink implements KafkaSink {
   ready(): boolean {
     const untilMs = this.#options.clock.now() - unreadyAfterMs;
     return this.#pulse.beats && [...this.#waits()].every((sinceMs) => sinceMs > untilMs);
+  }
+
+  trouble(topic: string): WriteTrouble | undefined {
+    const silent = this.#pulse.beats ? undefined : { why: 'no broker answers', cure: 'see whether the brokers are up' };
+    return this.#failing.of(this.#options.prefix + topic) ?? silent;
   }
 
   flush(): Observable<void> {
@@ -180,16 +187,18 @@ class LaneSink implements KafkaSink {
   #openLane(topic: string, partition: number): Lane {
     const { timers, random } = this.#options;
     const destination = this.#classOf(topic);
+    const place = `${topic}/${partition}`;
     return new Lane(partition, {
       gate: this.#gate,
       send: async (messages) => {
         const offset = await this.#producers.send(destination, topic, messages);
         this.#pulse.felt();
+        this.#failing.worked(place);
         return offset;
       },
       isTooLarge: (error) => troubleOf(error) === 'too-large',
       limitBytes: () => this.#sizes.limitBytes(topic),
-      onFailure: (error, waitMs) => this.#tell(topic, error, waitMs),
+      onFailure: (error, waitMs) => this.#tell(topic, place, error, waitMs),
       timers,
       random,
     });
@@ -208,17 +217,19 @@ class LaneSink implements KafkaSink {
         const partitions = await this.#sizes.read(destination.topic);
         const early = destination.early;
         destination.early = [];
+        this.#failing.worked(destination.topic);
         for (const write of early) this.#place(destination, partitions, write);
         return;
       } catch (error) {
-        this.#tell(destination.topic, error, topicRetryMs);
+        this.#tell(destination.topic, destination.topic, error, topicRetryMs);
         await new Promise<void>((resolve) => void timers.after(topicRetryMs, resolve));
       }
     }
   }
 
-  #tell(topic: string, error: unknown, waitMs: number): void {
+  #tell(topic: string, place: string, error: unknown, waitMs: number): void {
     if (this.#closed) return;
+    this.#failing.failed(place, topic, error, this.#options.clock.now());
     const why = troubleOf(error);
     this.#failed.add({ topic, why });
     const { code, message, cure } = larkspurErrorOf(error, `write to ${topic}`);

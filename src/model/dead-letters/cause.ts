@@ -1,11 +1,17 @@
 import type { DeadLetterReason } from '../dead-letter.ts';
 
-import type { DeadLetterView } from './dead-letter-view.ts';
-
 /** Why a record ended as a dead letter, and what to do about it, in plain words. */
 export interface Cause {
   readonly cause: string;
   readonly cure: string;
+}
+
+/** What of a dead letter its cause is told by. */
+export interface Told {
+  readonly reason: string;
+  readonly upstream: string;
+  /** What the last attempt was answered, see `DeadLetterView.code`. */
+  readonly code: string;
 }
 
 const byReason: Readonly<Record<DeadLetterReason, Cause>> = {
@@ -79,8 +85,8 @@ const unknownReason: Cause = {
 };
 
 /** Explains a dead letter. */
-export function causeOf(view: DeadLetterView): Cause {
-  const known = view.upstream === 'feishu' ? byCode[view.code] : undefined;
-  if (known !== undefined && (view.reason === 'permanent' || view.reason === 'auth_failed')) return known;
-  return Object.hasOwn(byReason, view.reason) ? byReason[view.reason as DeadLetterReason] : unknownReason;
+export function causeOf({ reason, upstream, code }: Told): Cause {
+  const known = upstream === 'feishu' ? byCode[code] : undefined;
+  if (known !== undefined && (reason === 'permanent' || reason === 'auth_failed')) return known;
+  return Object.hasOwn(byReason, reason) ? byReason[reason as DeadLetterReason] : unknownReason;
 }

@@ -69,8 +69,7 @@ export class DeadLetterView {
 
   /** What the last attempt was answered: the body's own code, else the HTTP status, else nothing. */
   get code(): string {
-    const last = this.attempts.at(-1);
-    return String(last?.code ?? last?.status ?? '');
+    return codeOf(this.attempts);
   }
 
   /** How often a person has sent it again before it came here. */
@@ -102,6 +101,12 @@ export class DeadLetterView {
     const untilMs = typeof deadline === 'string' ? Date.parse(deadline) : deadline;
     return typeof untilMs === 'number' && untilMs <= wallMs;
   }
+}
+
+/** What the last of some attempts was answered: the body's own code, else the HTTP status, else nothing. */
+export function codeOf(attempts: readonly Attempt[]): string {
+  const last = attempts.at(-1);
+  return String(last?.code ?? last?.status ?? '');
 }
 
 // Whatever stands there: the fields are looked at one by one, and each is checked where it matters.

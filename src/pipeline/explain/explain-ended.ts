@@ -1,6 +1,6 @@
 import type { DeadLetterHistory } from '../../model/dead-letter.ts';
 import { causeOf } from '../../model/dead-letters/cause.ts';
-import { DeadLetterView } from '../../model/dead-letters/dead-letter-view.ts';
+import { codeOf, DeadLetterView } from '../../model/dead-letters/dead-letter-view.ts';
 import type { Explanation } from '../../model/explanation.ts';
 import type { InRecord } from '../../model/record.ts';
 import type { Result } from '../../model/result.ts';
@@ -62,6 +62,7 @@ export function explainDeadClaim(
 ): Explanation {
   const { reason = 'outcome_unknown', message = 'too many workers ended while they held it' } = history;
   const attempts = Array.isArray(history.attempts) ? history.attempts : [];
+  const { cause, cure } = causeOf({ reason, upstream: history.upstream ?? '', code: codeOf(attempts) });
   const at = placeIn(origin);
   return {
     ref,
@@ -76,8 +77,8 @@ export function explainDeadClaim(
     ended: {
       as: 'dead-letter',
       how: reason,
-      why: message,
-      cure: `larkspur dead-letters show ${id} tells cause and cure`,
+      why: cause,
+      cure: `${cure} \`larkspur dead-letters show ${id}\` shows the call and its answer.`,
     },
   };
 }

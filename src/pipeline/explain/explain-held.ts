@@ -1,41 +1,67 @@
-import type { Explanation } from '../../model/explanation.ts';
+import type { Explanation, Wait } from '../../model/explanation.ts';
 import type { HeldState } from '../../model/held.ts';
 import type { InRecord } from '../../model/record.ts';
 import { isoTime } from '../../model/time.ts';
+import type { WaitReason } from '../waits.ts';
 
 import { attemptSteps } from './attempt-steps.ts';
 import { placeIn, placeText } from './places.ts';
+import { keyIsParked, waitWords } from './wait-words.ts';
 
-/** The explanation of a call that waits in a delay topic, outside of all workers. */
-export function explainHeld(ref: string, id: string, record: InRecord, state: HeldState): Explanation {
-  const { origin, why, sinceMs, notBeforeMs, deadlineMs, attemptsMade, hop, attempts } = state;
-  const until = isoTime(notBeforeMs);
-  const on = placeText(record);
-  const first = placeIn(origin);
-  const last = attempts.at(-1);
-  const said = last === undefined ? '' : `; the last attempt ended with: ${last.message ?? last.class}`;
+/** A call in a delay topic. */
+export interface HeldCall {
+  readonly id: string;
+  /** Whose order it keeps; `undefined` for nobody's. */
+  readonly key: string | undefined;
+  readonly record: InRecord;
+  readonly state: HeldState;
+}
+
+/**
+ * The explanation of a call that waits in a delay topic, outside of all workers.
+ * @param first the first call of its key, for one that waits for nothing else
+ */
+export function explainHeld(ref: string, held: HeldCall, first?: HeldCall): Explanation {
+  const { id, record, state } = held;
+  const at = placeIn(state.origin);
+  const waits = first === undefined ? [delay(held)] : [behind(held, first), delay(first)];
   return {
     ref,
     where: 'elsewhere',
-    summary: `It waits in ${record.topic}, outside of all workers, for ${why}, until ${until}${said}.`,
+    summary: `It waits in ${record.topic}, outside of all workers, until ${isoTime(state.notBeforeMs)}: ${waits.map(({ why }) => why).join('; ')}.`,
     id,
-    ...(first === undefined ? {} : { at: first }),
+    ...(at === undefined ? {} : { at }),
     steps: [
-      ...attemptSteps(attempts),
-      { at: isoTime(record.timestampMs), what: `written to ${on} to wait there, step ${hop} of this wait` },
-    ],
-    waits: [
+      ...attemptSteps(state.attempts),
       {
-        what: 'delay',
-        on,
-        why: `it waits outside of the workers for ${why}${said}`,
-        cure: 'nothing: it comes back by itself; see the attempts for why it had to go',
-        since: isoTime(sinceMs),
-        until,
+        at: isoTime(record.timestampMs),
+        what: `written to ${placeText(record)} to wait there, step ${state.hop} of this wait`,
       },
     ],
-    attempts,
-    next: { attempt: attemptsMade + 1, notBefore: until },
-    deadline: isoTime(deadlineMs),
+    waits,
+    attempts: state.attempts,
+    next: { attempt: state.attemptsMade + 1, notBefore: isoTime(state.notBeforeMs) },
+    deadline: isoTime(state.deadlineMs),
   };
+}
+
+function delay({ record, state }: HeldCall): Wait {
+  const last = state.attempts.at(-1);
+  const said = last === undefined ? '' : `; the last attempt ended with: ${last.message ?? last.class}`;
+  const what = Object.hasOwn(waitWords, state.why) ? waitWords[state.why as WaitReason] : state.why;
+  return {
+    what: 'delay',
+    on: placeText(record),
+    why: `it waits outside of the workers for ${what}${said}`,
+    cure: 'nothing: it comes back by itself; see the attempts for why it had to go',
+    ...times(state),
+  };
+}
+
+function behind({ key = '', state }: HeldCall, first: HeldCall): Wait {
+  return { ...keyIsParked(key, placeIn(first.state.origin) ?? first.id), ...times(state) };
+}
+
+function times({ sinceMs, notBeforeMs }: HeldState): Pick<Wait, 'since' | 'until'> {
+  return { since: isoTime(sinceMs), until: isoTime(notBeforeMs) };
 }

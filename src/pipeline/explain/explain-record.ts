@@ -8,8 +8,9 @@ import type { Decoded, Job } from '../job.ts';
 import { attemptSteps } from './attempt-steps.ts';
 import { findRecord, type Found, type Looked, type RecordRef } from './find-record.ts';
 import { placeText } from './places.ts';
-import { wallTime } from './wait-words.ts';
-import { outside, waitsOfHead } from './waits.ts';
+import { outside } from './sleep.ts';
+import { keyText, waitWords, wallTime } from './wait-words.ts';
+import { waitsOfHead } from './waits.ts';
 
 /**
  * Where a record is in this worker, what it waits for and until when, what comes next. `undefined`: this worker does not
@@ -46,8 +47,7 @@ function nameOf(item: Decoded): Pick<Explanation, 'id' | 'at' | 'upstream' | 'ap
 function waitsInLane(entry: LaneEntry<Decoded>, house: Looked): Wait[] {
   const { item, head, ahead } = entry;
   if (ahead === 0) return waitsOfHead(entry, house);
-  const key =
-    (item.kind === 'call' ? item.call.orderingKey : undefined) ?? item.received.record.key?.toString('utf8') ?? '';
+  const key = item.kind === 'call' ? keyText(item) : (item.received.record.key?.toString('utf8') ?? '');
   const first = nameOf(head);
   const order: Wait = {
     what: 'order',
@@ -63,7 +63,7 @@ function waitsInLane(entry: LaneEntry<Decoded>, house: Looked): Wait[] {
 function waitsInRing(found: Extract<Found, { kind: 'ring' }>, house: Looked): Wait[] {
   const { lanes, rings, clock } = house;
   const { item } = found;
-  if (item.kind === 'call' && (item.longWait?.untilMs ?? 0) > clock.now()) return [outside(item, house)];
+  if (item.kind === 'call' && (item.longWait?.untilMs ?? 0) > clock.now()) return outside(item, house);
   const { topic, partition } = found.partition;
   const ring = [...rings.stats()].find((one): one is RingStats<AssignedPartition> => one.partition === found.partition);
   const paused = ring?.paused === true ? `; the partition is paused (${ring.reasons.join(', ')})` : '';
@@ -105,7 +105,10 @@ function stepsOf(item: Decoded, found: Found, { clock }: Looked): Explanation['s
   if (item.kind !== 'call') return steps;
   steps.push(...attemptSteps(item.attempts));
   if (item.waitingFor !== undefined && found.kind === 'lane') {
-    steps.push({ at: wallTime(clock, item.waitsSinceMs(clock.now())) ?? '', what: `waits for ${item.waitingFor}` });
+    steps.push({
+      at: wallTime(clock, item.waitsSinceMs(clock.now())) ?? '',
+      what: `waits for ${waitWords[item.waitingFor]}`,
+    });
   }
   return steps;
 }

@@ -3,8 +3,22 @@ import { isoTime } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LimitKey } from '../../ports/profile.ts';
 import type { Job } from '../job.ts';
+import type { WaitReason } from '../waits.ts';
 
 import type { Looked } from './find-record.ts';
+
+/** What a call waits for, as a part of a sentence. */
+export const waitWords: Readonly<Record<WaitReason, string>> = {
+  'upstream-slots': 'a free place at its upstream',
+  'rate-limit': 'quota',
+  breaker: 'its upstream, which is not called at present',
+  retry: 'its next attempt',
+  claim: 'its claim',
+  token: 'a token',
+  brake: 'its upstream, which suddenly refuses everything',
+  order: 'an earlier call of its key',
+  room: 'room',
+};
 
 /** A monotonic time as people read it; nothing for "until something happens". */
 export function wallTime(clock: Clock, atMs: number): string | undefined {
@@ -82,4 +96,59 @@ export function turnIsMissing({ lanes, maxInTurn }: Looked): Wait[] {
       cure: 'if it lasts: `larkspur topics check` and `larkspur doctor`; worker.inFlight sets how many there may be',
     },
   ];
+}
+
+/** An earlier call of its key waits in a delay topic. */
+export function behindOutside(job: Job, { lines }: Looked): Wait {
+  const ahead = lines.ahead(job);
+  if (ahead !== undefined)
+    return keyIsParked(keyText(job), `calls/${job.received.partition.partition}/${ahead.offset}`);
+  return {
+    what: 'order',
+    on: keyText(job),
+    why: 'it is not known yet whether an earlier call of its key waits outside of the workers: the store that tells is not there',
+    cure: 'bring Redis back: the call goes on by itself; `larkspur doctor` says what is wrong with it',
+  };
+}
+
+/** @param first what names the call that waits outside */
+export function keyIsParked(key: string, first: string): Wait {
+  return {
+    what: 'order',
+    on: key,
+    why: `an earlier call of the key ${key} waits outside of the workers and must end first: ${first}`,
+    cure: `\`larkspur explain ${first}\` says why that one waits; calls that need no order among each other should have different keys, or none`,
+  };
+}
+
+/** The key in whose order a call stands, as people know it. */
+export function keyText({ call, received: { record } }: Job): string {
+  return call.orderingKey ?? record.key?.toString('utf8') ?? '';
+}
+
+/** The call has its ending, and its claim does not know yet. */
+export function toBeEnded({ claims }: Looked): Wait {
+  return {
+    what: 'claim',
+    on: 'the store of claims',
+    why: claims.ready()
+      ? 'the call has ended, and the store of claims is being told'
+      : 'the call has ended, and Redis does not answer: its ending is written there first',
+    cure: claims.ready()
+      ? 'nothing'
+      : 'bring Redis back: the call goes on by itself; `larkspur doctor` says what is wrong with it',
+  };
+}
+
+/** The record of an ending is on its way to its topic. */
+export function toBeWritten(topic: string, { sink, clock }: Looked): Wait {
+  const trouble = sink.trouble(topic);
+  const since = trouble?.sinceMs === undefined ? undefined : wallTime(clock, trouble.sinceMs);
+  return {
+    what: 'topic',
+    on: topic,
+    why: `its record is not acknowledged by ${topic} yet${trouble === undefined ? '' : `: ${trouble.why}`}`,
+    cure: `${trouble?.cure ?? 'if it lasts: `larkspur topics check` and `larkspur doctor`'}; the topic may be missing, full, or without enough replicas in sync, and nothing is lost meanwhile`,
+    ...(since === undefined ? {} : { since }),
+  };
 }

@@ -100,6 +100,7 @@ function parkAndWrite(ended: Ended, terminal: Terminal, context: SettleContext):
 /** Writes the terminal record. A partition that was lost meanwhile gets it from its next owner, out of the claim. */
 function write(ended: Ended, { record }: Terminal, context: SettleContext): Observable<Settled> | Settled {
   if (!context.partitions.holds(ended.item.received.partition)) return settled(ended, context);
+  if (ended.item.kind === 'call') ended.item.writesTo = record.topic;
   return andThen(context.sink.append(record), (ack) =>
     ack.kind === 'written' ? unpark(ended, context) : smaller(ended, ack.limitBytes, context),
   );
@@ -158,6 +159,7 @@ function smaller(ended: Ended, limitBytes: number, context: SettleContext): Obse
   if (ending.kind === 'held' && item.kind === 'call') {
     context.log.warn({ at, limitBytes }, 'a record does not fit its delay topic: it waits in the process');
     item.fitsOutside = false;
+    item.writesTo = undefined;
     context.turns.back(item, turn, ending.untilMs);
     return undefined;
   }
@@ -172,8 +174,10 @@ function smaller(ended: Ended, limitBytes: number, context: SettleContext): Obse
     { at, limitBytes },
     'the terminal record does not fit its topic: raise max.message.bytes; the record is held',
   );
-  if (item.kind === 'call') context.turns.back(item, turn, context.clock.now() + misfitLookMs);
-  else turn.again(context.clock.now() + misfitLookMs);
+  if (item.kind === 'call') {
+    item.writesTo = undefined;
+    context.turns.back(item, turn, context.clock.now() + misfitLookMs);
+  } else turn.again(context.clock.now() + misfitLookMs);
   return undefined;
 }
 

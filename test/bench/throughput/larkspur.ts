@@ -40,6 +40,7 @@ const sink: RecordSink = {
       return ack;
     }),
   flush: () => stores.sink.flush(),
+  trouble: (topic) => stores.sink.trouble(topic),
 };
 const running = startWorker(
   config,

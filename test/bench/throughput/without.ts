@@ -66,6 +66,7 @@ function withoutAcks(sink: RecordSink): RecordSink {
       return atOnce(written);
     },
     flush: () => sink.flush(),
+    trouble: (topic) => sink.trouble(topic),
   };
   return bare;
 }

@@ -76,6 +76,7 @@ export const topicMutants: readonly Mutant[] = [
       ...ports,
       sink: {
         flush: () => ports.sink.flush(),
+        trouble: (topic) => ports.sink.trouble(topic),
         append: (record) => {
           ports.sink.append(record).subscribe();
           return of<Ack>({ kind: 'written', partition: 0, offset: 0 });

@@ -51,6 +51,10 @@ export class Sink implements RecordSink {
     });
   }
 
+  trouble(): undefined {
+    return undefined;
+  }
+
   flush(): Observable<void> {
     return new Observable((subscriber) => {
       const done = (): void => {

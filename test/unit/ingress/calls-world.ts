@@ -73,6 +73,7 @@ export function api({
         return ack$;
       },
       flush: unused,
+      trouble: unused,
     },
     claims: {
       view() {

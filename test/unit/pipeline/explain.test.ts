@@ -120,7 +120,7 @@ describe('S000-95: explain, for a record that a worker holds', () => {
     for (let n = 0; n < 10; n++) bench.call(read(`r-${n}`), `k-${n % 5}`);
     bench.run(5_000);
     const done = bench.explain('r-0');
-    expect(done).toMatchObject({ where: 'under-way', waits: [{ what: 'topic', on: 'results or dead-letters' }] });
+    expect(done).toMatchObject({ where: 'under-way', waits: [{ what: 'topic', on: 'results' }] });
     expect(done.waits[0]?.cure).toContain('larkspur topics check');
     expect(done.attempts).toMatchObject([{ class: 'success' }]);
     expect(bench.explain('r-5').waits.map(({ what }) => what)).toEqual(['order', 'topic']);
@@ -156,7 +156,7 @@ describe('S000-95: explain, for a record that a worker holds', () => {
       expect.stringContaining('written to calls'),
       'read by this worker',
       expect.stringContaining('attempt: retryable (500'),
-      'waits for retry',
+      'waits for its next attempt',
     ]);
     expect(told.deadline).toBe(iso(24 * 3_600_000));
   });

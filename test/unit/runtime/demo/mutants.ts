@@ -50,6 +50,7 @@ export const forgetfulSink = storesWith(({ sink }) => {
   return {
     sink: {
       flush: () => sink.flush(),
+      trouble: (topic) => sink.trouble(topic),
       append: (record) =>
         record.topic === 'results' && results++ === 0
           ? of({ kind: 'written', partition: 0, offset: 0 })
@@ -64,6 +65,7 @@ export const generousClaims = storesWith(({ sink, claims }) => {
   return {
     sink: {
       flush: () => sink.flush(),
+      trouble: (topic) => sink.trouble(topic),
       append: (record) =>
         record.topic === 'calls'
           ? concat(sink.append(record).pipe(ignoreElements()), sink.append(record))
