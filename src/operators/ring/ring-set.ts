@@ -100,7 +100,6 @@ export class RingSet<P, T> {
       holds: new Set(),
       overTotal: false,
       paused: false,
-      withheld: false,
       alarm: undefined,
       next: undefined,
       previous: undefined,
@@ -155,23 +154,6 @@ export class RingSet<P, T> {
     return this.#serving.nextDueMs;
   }
 
-  /** Keeps what a partition has, and goes on reading, until {@link serve}. */
-  withhold(partition: P): void {
-    const slot = this.#slots.get(partition);
-    if (slot === undefined) return;
-    slot.withheld = true;
-    this.#serving.remove(slot);
-  }
-
-  /** Ends {@link withhold}. */
-  serve(partition: P): void {
-    const slot = this.#slots.get(partition);
-    if (slot?.withheld !== true) return;
-    slot.withheld = false;
-    this.#serving.place(slot);
-    this.#changed.notify();
-  }
-
   /** The oldest item of the partition whose turn it is; `undefined` when none is {@link ready}. */
   shift(): T | undefined {
     const slot = this.#serving.first;
@@ -201,7 +183,7 @@ export class RingSet<P, T> {
     if (slot?.holds.delete(reason) === true) this.#apply(slot);
   }
 
-  /** Calls `listener` after each `drop` and `serve`. Returns a function that detaches it. */
+  /** Calls `listener` after each `drop`. Returns a function that detaches it. */
   attach(listener: () => void): () => void {
     return this.#changed.attach(listener);
   }

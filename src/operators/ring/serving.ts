@@ -4,8 +4,6 @@ import { type Linked, Rotation } from './rotation.ts';
 
 /** A ring as {@link Serving} sees it; it alone touches `alarm`. */
 export interface Served<S> extends Linked<S> {
-  /** Not served until somebody says so. */
-  withheld: boolean;
   /** Set while the head is not due. */
   alarm: HeapEntry<S> | undefined;
 }
@@ -33,7 +31,7 @@ export class Serving<S extends Served<S>> {
 
   /** A ring that is nowhere goes where its head belongs. Its time is looked at in {@link wake}, so no clock is asked here. */
   place(ring: S): void {
-    const dueMs = ring.withheld ? undefined : this.#dueMs(ring);
+    const dueMs = this.#dueMs(ring);
     if (dueMs === undefined) return;
     if (dueMs <= 0) this.#inTurn.add(ring);
     else ring.alarm = this.#asleep.add(dueMs, ring);
