@@ -21,6 +21,9 @@ export interface UserConsent {
   pageFor(app: string, request: ConsentRequest): string | undefined;
   /** Makes tokens of what the page gave, and keeps them. Emits once, then completes. */
   complete(app: string, code: string, verifier: string): Observable<Consented>;
-  /** The platform says that a user's consent is over. Emits once, then completes. */
-  revoke(app: string, openId: string): Observable<void>;
+  /**
+   * The platform says that a user's consent was over at `atMs`, epoch milliseconds, if it says when; one that was given
+   * since then goes on. Emits once it is noted and told, then completes.
+   */
+  revoke(app: string, openId: string, atMs: number | undefined): Observable<void>;
 }

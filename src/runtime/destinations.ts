@@ -1,3 +1,5 @@
+import { firstValueFrom } from 'rxjs';
+
 import { FeishuTokens, type FeishuTokensOptions } from '../adapters/feishu/tokens.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
@@ -25,7 +27,7 @@ export interface Destinations {
   add(upstreams: Config['upstreams']): readonly Destination[];
   /** Replaces the policies of those that are known and configured otherwise now; tells which, and what waits for a restart. */
   replace(upstreams: Config['upstreams']): readonly Replaced[];
-  /** Closes all sockets. */
+  /** Lets questions for tokens end, for 10 s at most, and closes all sockets. */
   close(): Promise<void>;
 }
 
@@ -51,17 +53,25 @@ export interface DestinationParts {
   readonly shared?: FeishuTokensOptions['shared'];
 }
 
+// Longer than a question to the platform may take.
+const tokenLimitMs = 10_000;
+
 /** Builds every configured upstream: its own sockets, breakers, limits, budget and slots. */
 export function createDestinations(config: Config, parts: DestinationParts): Destinations {
   const processSlots = new Slots(config.worker.inFlight);
   const pools: OriginPool[] = [];
   const byName = new Map<string, Destination & Replaceable>();
   const configs = new Map<string, UpstreamConfig>();
+  const tokens = new Map<string, FeishuTokens>();
+  parts.metrics.gauge('larkspur_tokens', 'Tokens kept in this process', ['upstream'], () =>
+    [...tokens].map(([upstream, { kept }]) => [{ upstream }, kept] as const),
+  );
   const add = (upstream: UpstreamConfig): Destination => {
     const options = { connections: upstream.connections, connectTimeoutMs: upstream.timeouts.connectMs };
     const pool = new OriginPool(upstream.baseUrl, options, parts.clock);
     pools.push(pool);
     const destination = destinationOf(upstream, config, pool, processSlots, parts);
+    if (destination.tokens !== undefined) tokens.set(upstream.name, destination.tokens);
     byName.set(upstream.name, destination);
     configs.set(upstream.name, upstream);
     return destination;
@@ -84,6 +94,13 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
         return change.replaced.length + change.waiting.length === 0 ? [] : [{ destination, ...change, breakersBefore }];
       }),
     close: async () => {
+      const drained = Promise.all(
+        [...tokens.values()].map((one) => firstValueFrom(one.drained(), { defaultValue: undefined })),
+      );
+      let cancel = (): void => undefined;
+      const limit = new Promise<void>((resolve) => (cancel = parts.timers.after(tokenLimitMs, resolve)));
+      await Promise.race([drained, limit]);
+      cancel();
       await Promise.all(pools.map((pool) => pool.close()));
     },
   };
@@ -95,11 +112,11 @@ function destinationOf(
   pool: OriginPool,
   processSlots: Slots,
   { clock, timers, random, metrics, quota, answers, shared }: DestinationParts,
-): Destination & Replaceable {
+): Destination & Replaceable & { readonly tokens: FeishuTokens | undefined } {
   const { name, baseUrl, retry } = upstream;
   const sender = new HttpUpstream(pool, { maxResponseBytes: upstream.maxResponseBytes });
   const width = (): number => destination.width.limit;
-  const destination: Destination & Replaceable = {
+  const destination: ReturnType<typeof destinationOf> = {
     name,
     profile: profileOf(upstream, apps),
     upstream: sender,

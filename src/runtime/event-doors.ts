@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-import { map } from 'rxjs';
+import { defer, map, of } from 'rxjs';
 
+import { SealedTickets } from '../adapters/feishu/app-tickets.ts';
 import { AuthCalls } from '../adapters/feishu/auth-calls.ts';
 import { FeishuConsent } from '../adapters/feishu/consent.ts';
-import { ticketKey } from '../adapters/feishu/store-app.ts';
 import { UserTokens } from '../adapters/feishu/user-tokens.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
@@ -16,7 +16,9 @@ import { oauthRoutes } from '../ingress/oauth/oauth-doors.ts';
 import { checkCall } from '../model/contracts.ts';
 import { LarkspurError } from '../model/errors.ts';
 import { jsonOrText } from '../model/json-levels.ts';
+import type { AppTickets } from '../ports/app-tickets.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
+import type { Logger } from '../ports/logger.ts';
 import type { UserConsent } from '../ports/user-consent.ts';
 
 import type { LiveRoutes } from './live-routes.ts';
@@ -42,7 +44,7 @@ export function eventDoors(config: Config, live: LiveRoutes, stores: Stores, par
     shared === undefined || consent === undefined
       ? []
       : oauthRoutes({
-          ...{ consent, vault: shared.vault, timers: parts.timers },
+          ...{ consent, vault: shared.vault, clock: parts.clock, timers: parts.timers },
           secretText: () => randomBytes(32).toString('base64url'),
         });
   const routes = feishuRoutes({
@@ -61,9 +63,10 @@ export function eventDoors(config: Config, live: LiveRoutes, stores: Stores, par
     routes: () => live.routes,
     ask: (call) => services.ask(call),
     process: randomUUID(),
-    ...(shared === undefined || consent === undefined
-      ? {}
-      : { notes: new EventNotes({ vault: shared.vault, ticketKey, consent }) }),
+    notes: new EventNotes({
+      tickets: shared === undefined ? nowhere(parts.log) : new SealedTickets(shared.vault),
+      ...(consent === undefined ? {} : { consent }),
+    }),
     ready: () => stores.readiness().every(({ ready }) => ready),
   });
   return {
@@ -71,6 +74,18 @@ export function eventDoors(config: Config, live: LiveRoutes, stores: Stores, par
     replace: (upstreams) => services.replace(upstreams),
     close: () => services.close(),
   };
+}
+
+/** Tickets go no further than here also where nothing keeps them. */
+function nowhere(log: Logger): AppTickets {
+  return {
+    keep(app) {
+      return defer(() => {
+        log.warn({ app, cure: 'set tokenKey, which seals what is kept' }, 'an app_ticket came and is not kept');
+        return of(undefined);
+      });
+    },
+  } satisfies AppTickets;
 }
 
 /** The services of routes, asked once and at once: a person waits, so there is no retry. */
@@ -101,14 +116,14 @@ class Services {
   }
 
   /** Asks the token endpoints of Feishu. */
-  consent({ vault, onRevoked }: SharedTokens): UserConsent | undefined {
+  consent(shared: SharedTokens): UserConsent | undefined {
     const feishu = Object.values(this.#upstreams).find(({ profile }) => profile === 'feishu');
     if (feishu === undefined) return undefined;
     const upstream = new HttpUpstream(this.#pool(feishu));
     const pathPrefix = new URL(feishu.baseUrl).pathname.replace(/\/$/, '');
     const { clock, timers } = this.#parts;
     const auth = new AuthCalls({ upstream, clock, pathPrefix, timeoutMs: 5_000 });
-    return new FeishuConsent(this.#apps, auth, new UserTokens({ auth, vault, clock, timers, onRevoked }));
+    return new FeishuConsent(this.#apps, auth, new UserTokens({ ...shared, auth, clock, timers }));
   }
 
   replace(upstreams: Config['upstreams']): void {

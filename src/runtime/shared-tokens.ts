@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 
+import { defer, mergeMap, type Observable, of } from 'rxjs';
+
 import { TokenSharing } from '../adapters/feishu/token-sharing.ts';
 import type { FeishuTokensOptions } from '../adapters/feishu/tokens.ts';
 import { SealedVault, SecretBox } from '../adapters/system/sealed-vault.ts';
 import type { Config } from '../config/config.ts';
+import { eventName } from '../model/event.ts';
+import type { OutRecord } from '../model/record.ts';
 import { tokenRevoked } from '../model/token-revoked.ts';
 
 import type { Stores, WorldParts } from './stores.ts';
@@ -24,9 +28,28 @@ export function sharedTokens({ tokenKeys }: Config, stores: Stores, parts: World
       open: (sealed, place) => box.open(sealed, place),
       ...{ clock, timers, process: randomUUID() },
     }),
-    onRevoked: (app, openId, reason) => {
+    onRevoked({ app, openId, reason, atMs }, again) {
       log.warn({ app, openId, reason }, 'the consent of a user is over: calls as this user end as auth_failed');
-      stores.sink.append(tokenRevoked(app, openId, reason, clock.wall())).subscribe();
+      const record = tokenRevoked(app, openId, reason, atMs);
+      const append$ = defer(() => stores.sink.append(record));
+      return again ? unlessStored(record, atMs, stores, append$) : append$;
     },
-  };
+  } satisfies SharedTokens;
 }
+
+/** Who died over telling may have told. */
+function unlessStored(
+  { topic, key, headers }: OutRecord,
+  atMs: number,
+  { finder }: Stores,
+  append$: Observable<unknown>,
+): Observable<unknown> {
+  const name = eventName(headers);
+  if (key === null || name === undefined) return append$;
+  return finder
+    .find({ topic, key, name, sinceMs: atMs - clockSkewMs })
+    .pipe(mergeMap((found) => (found === undefined ? append$ : of(found))));
+}
+
+// Records carry the clock of who wrote them.
+const clockSkewMs = 60_000;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { NEVER, toArray } from 'rxjs';
+import { NEVER, of, toArray } from 'rxjs';
 
 import { type Embedded, openEmbedded } from '../../src/adapters/embedded/embedded.ts';
 import { startServer } from '../../src/adapters/http/server.ts';
@@ -10,7 +10,7 @@ import { defaults } from '../../src/config/defaults.ts';
 import type { AskService } from '../../src/ingress/feishu/callback-desk.ts';
 import { type EventDoorSettings, feishuRoutes } from '../../src/ingress/feishu/doors.ts';
 import type { EventApp } from '../../src/ingress/feishu/event-app.ts';
-import type { EventNotes } from '../../src/ingress/feishu/event-notes.ts';
+import { EventNotes } from '../../src/ingress/feishu/event-notes.ts';
 import type { Event } from '../../src/model/event.ts';
 import type { InRecord } from '../../src/model/record.ts';
 import type { RouteSpec } from '../../src/model/route.ts';
@@ -35,6 +35,8 @@ export interface EventDoor {
   send(body: string | Buffer, headers?: Record<string, string>, app?: string): ReturnType<typeof httpAsk>;
   /** Seals a body as Feishu does, with the app's first key and token, and sends it. */
   deliver(body: unknown, app?: string): ReturnType<typeof httpAsk>;
+  /** The same to the door of callbacks. */
+  deliverCallback(body: unknown): ReturnType<typeof httpAsk>;
   /** Presses a button of a card and awaits the answer. */
   press(value: unknown): ReturnType<typeof httpAsk>;
   records(): Promise<InRecord[]>;
@@ -89,7 +91,7 @@ export async function openEventDoor(options: EventDoorOptions = {}): Promise<Eve
     routes: () => openedRoutes.routes,
     ask: (call) => options.ask?.(call) ?? NEVER,
     process: `door-${doors++}`,
-    ...(options.notes === undefined ? {} : { notes: options.notes(store) }),
+    notes: options.notes?.(store) ?? new EventNotes({ tickets: { keep: () => of(undefined) } }),
     ready,
   });
   const server = await startServer({ name: 'ingress', host: '127.0.0.1', port: 0, routes, log, metrics });
@@ -113,6 +115,10 @@ export async function openEventDoor(options: EventDoorOptions = {}): Promise<Eve
     deliver: (body, id = firstId) => {
       const request = sealed(body, id);
       return send(request.body, request.headers, id);
+    },
+    deliverCallback: (body) => {
+      const request = sealed(body, firstId);
+      return post('callbacks', request.body, request.headers, firstId);
     },
     press: (value) => {
       const seed = { n: presses++, subject: 'oc_1', wallMs: time.wall(), salt: 'p' };

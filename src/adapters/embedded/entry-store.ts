@@ -9,16 +9,23 @@ interface Kept extends VaultEntry {
   readonly untilMs: number;
 }
 
-/** {@link EntryStore} in the data folder. Entries whose time is over are dropped when they are looked at. */
+const sweepEveryMs = 60_000;
+
+/**
+ * {@link EntryStore} in the data folder. Entries whose time is over are dropped when they are looked at, and all of them once
+ * a minute while something is written.
+ */
 export class EmbeddedEntryStore implements EntryStore {
   readonly #store: Store;
   readonly #table: Table<Kept>;
   readonly #clock: Clock;
+  #sweptAtMs: number;
 
   constructor(store: Store, clock: Clock) {
     this.#store = store;
     this.#table = store.table('entries', jsonCodec<Kept>());
     this.#clock = clock;
+    this.#sweptAtMs = clock.now();
   }
 
   read(key: string): Observable<VaultEntry | undefined> {
@@ -31,6 +38,7 @@ export class EmbeddedEntryStore implements EntryStore {
 
   write(key: string, text: string, ifVersion: number, ttlMs: number): Observable<boolean> {
     return new Observable((subscriber) => {
+      this.#sweep();
       const ours = (this.#live(key)?.version ?? 0) === ifVersion;
       if (ours) this.#table.put(key, { version: ifVersion + 1, text, untilMs: this.#clock.wall() + ttlMs });
       this.#store.whenDurable(() => {
@@ -38,6 +46,13 @@ export class EmbeddedEntryStore implements EntryStore {
         subscriber.complete();
       });
     });
+  }
+
+  #sweep(): void {
+    if (this.#clock.now() - this.#sweptAtMs < sweepEveryMs) return;
+    this.#sweptAtMs = this.#clock.now();
+    const nowMs = this.#clock.wall();
+    for (const [key, { untilMs }] of this.#table.rows()) if (untilMs <= nowMs) this.#table.remove(key);
   }
 
   #live(key: string): Kept | undefined {

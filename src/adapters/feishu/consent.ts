@@ -80,8 +80,8 @@ export class FeishuConsent implements UserConsent {
     });
   }
 
-  revoke(app: string, openId: string): Observable<void> {
-    return this.#users.revoke(app, openId);
+  revoke(app: string, openId: string, atMs: number | undefined): Observable<void> {
+    return this.#users.revoke(app, openId, atMs);
   }
 
   #openIdOf(token: string): Observable<string | undefined> {

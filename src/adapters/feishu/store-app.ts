@@ -1,13 +1,10 @@
 import { map, mergeMap, type Observable, of } from 'rxjs';
 
 import { andThen } from '../../operators/interop/and-then.ts';
-import type { Vault } from '../../ports/vault.ts';
 
+import type { SealedTickets } from './app-tickets.ts';
 import type { AuthCalls } from './auth-calls.ts';
 import type { Fetched } from './token-slot.ts';
-
-/** Where the ticket of a store app is kept. The door for events puts it there. */
-export const ticketKey = (app: string): string => `ticket/${app}`;
 
 /** The platform sends a ticket about every hour; one that is asked for comes as an event. */
 const ticketWaitMs = 5_000;
@@ -21,21 +18,21 @@ export class StoreApp {
   readonly #id: string;
   readonly #secret: string;
   readonly #auth: AuthCalls;
-  readonly #vault: Vault;
+  readonly #tickets: SealedTickets;
 
-  constructor(app: { readonly id: string; readonly secret: string }, auth: AuthCalls, vault: Vault) {
+  constructor(app: { readonly id: string; readonly secret: string }, auth: AuthCalls, tickets: SealedTickets) {
     this.#id = app.id;
     this.#secret = app.secret;
     this.#auth = auth;
-    this.#vault = vault;
+    this.#tickets = tickets;
   }
 
   /** Asks for the token of the app. */
   appToken(): Observable<Fetched> {
-    return andThen(this.#vault.read(ticketKey(this.#id)), (entry): Observable<Fetched> => {
-      if (entry === undefined) return this.#wanted();
-      const body = { app_id: this.#id, app_secret: this.#secret, app_ticket: entry.text };
-      const about = { app: this.#id, secrets: [this.#secret, entry.text] };
+    return andThen(this.#ticket(), (ticket): Observable<Fetched> => {
+      if (ticket === '') return this.#wanted();
+      const body = { app_id: this.#id, app_secret: this.#secret, app_ticket: ticket };
+      const about = { app: this.#id, secrets: [this.#secret, ticket] };
       return this.#auth
         .token('/open-apis/auth/v3/app_access_token', body, 'app_access_token', about)
         .pipe(
@@ -51,6 +48,10 @@ export class StoreApp {
     const body = { app_access_token: appToken, tenant_key: tenant };
     const about = { app: this.#id, secrets: [this.#secret, appToken] };
     return this.#auth.token('/open-apis/auth/v3/tenant_access_token', body, 'tenant_access_token', about);
+  }
+
+  #ticket(): Observable<string> {
+    return this.#tickets.newest(this.#id).pipe(map((ticket) => ticket ?? ''));
   }
 
   #wanted(): Observable<Fetched> {

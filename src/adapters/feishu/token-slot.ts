@@ -1,4 +1,4 @@
-import { Observable, of, type Subscriber, type Subscription } from 'rxjs';
+import { Observable, of, type Subscriber } from 'rxjs';
 
 import { refreshAtMs, refreshPauseMs, type TokenLife, usable } from '../../operators/token/token-age.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -36,24 +36,33 @@ export class TokenSlot {
   readonly #fetch$: (previous: Previous | undefined) => Observable<Fetched>;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #nextVersion: () => number;
   readonly #waiting = new Set<Subscriber<TokenReply>>();
   #held: Held | undefined;
   /** The token that was rejected, while the platform is asked about it. */
   #suspect: Held | undefined;
-  #version = 0;
   #failures = 0;
   /** Nobody asks before this; `#reply` answers meanwhile. */
   #pausedUntilMs = -Infinity;
   #reply: Exclude<Fetched, { kind: 'token' }> | undefined;
   #confirmations = 0;
   #confirmedUntilMs = -Infinity;
-  #fetching: Subscription | undefined;
+  #fetching = false;
 
-  /** @param fetch$ asks for a token, other than the one that is held or was rejected if there is another */
-  constructor(fetch$: (previous: Previous | undefined) => Observable<Fetched>, clock: Clock, random: Random) {
+  /**
+   * @param fetch$ asks for a token, other than the one that is held or was rejected if there is another
+   * @param nextVersion never gives a number twice, also to the successor of this slot
+   */
+  constructor(
+    fetch$: (previous: Previous | undefined) => Observable<Fetched>,
+    clock: Clock,
+    random: Random,
+    nextVersion: () => number,
+  ) {
     this.#fetch$ = fetch$;
     this.#clock = clock;
     this.#random = random;
+    this.#nextVersion = nextVersion;
   }
 
   /** A cached token comes synchronously. Unsubscribing stops the wait, not the question: others wait for it too. */
@@ -84,13 +93,6 @@ export class TokenSlot {
     this.#held = undefined;
   }
 
-  /** Ends a question under way; whoever waits is told to ask again. */
-  close(): void {
-    this.#fetching?.unsubscribe();
-    this.#fetching = undefined;
-    this.#answer({ kind: 'unavailable', waitMs: 0, message: 'shutting down' });
-  }
-
   #refusal(nowMs: number): TokenReply | undefined {
     const waitMs = this.#pausedUntilMs - nowMs;
     if (waitMs <= 0 || this.#reply === undefined) return undefined;
@@ -99,23 +101,23 @@ export class TokenSlot {
   }
 
   #ask(): void {
-    if (this.#fetching !== undefined) return;
+    if (this.#fetching) return;
+    this.#fetching = true;
     const askedAtMs = this.#clock.now();
     let fetched: Fetched = { kind: 'unavailable', askedMs: 0, message: 'no answer' };
     const settle = (): void => {
-      this.#fetching = undefined;
+      this.#fetching = false;
       this.#take(fetched, askedAtMs);
     };
     const before = this.#held ?? this.#suspect;
     const previous = before === undefined ? undefined : { value: before.token.value, expiresAtMs: before.expiresAtMs };
-    const fetching = this.#fetch$(previous).subscribe({
+    this.#fetch$(previous).subscribe({
       next: (answer) => {
         fetched = answer;
       },
       error: settle,
       complete: settle,
     });
-    if (!fetching.closed) this.#fetching = fetching;
   }
 
   #take(fetched: Fetched, askedAtMs: number): void {
@@ -141,7 +143,7 @@ export class TokenSlot {
       this.#confirmations = 0;
       this.#confirmedUntilMs = -Infinity;
     }
-    const token = same ? previous.token : { value, version: ++this.#version };
+    const token = same ? previous.token : { value, version: this.#nextVersion() };
     this.#held = { token, ...life, refreshAtMs: refreshAtMs(life, this.#random) };
     this.#suspect = undefined;
     this.#failures = 0;

@@ -1,4 +1,5 @@
-import { defer, type Observable, of, tap } from 'rxjs';
+import { LRUCache } from 'lru-cache';
+import { defer, finalize, Observable, of, tap } from 'rxjs';
 
 import { andThen } from '../../operators/interop/and-then.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
@@ -6,8 +7,8 @@ import type { Counter, Histogram, Metrics } from '../../ports/metrics.ts';
 import type { Random } from '../../ports/random.ts';
 import type { TokenNeed, TokenReply, TokenSource } from '../../ports/token-source.ts';
 import type { Upstream } from '../../ports/upstream.ts';
-import type { Vault } from '../../ports/vault.ts';
 
+import { SealedTickets } from './app-tickets.ts';
 import { AuthCalls } from './auth-calls.ts';
 import { StoreApp } from './store-app.ts';
 import type { TokenSharing } from './token-sharing.ts';
@@ -36,13 +37,11 @@ export interface FeishuTokensOptions {
   /** How long one question may take; default 5000. */
   readonly timeoutMs?: number;
   /** What processes have in common; absent: each asks for itself, and neither store apps nor users are served. */
-  readonly shared?: {
-    readonly sharing: TokenSharing;
-    readonly vault: Vault;
-    readonly onRevoked: UserTokensOptions['onRevoked'];
-  };
+  readonly shared?: Pick<UserTokensOptions, 'onRevoked' | 'vault'> & { readonly sharing: TokenSharing };
 }
 
+// Tokens of users come and go; who was dropped is asked for again.
+const mostSlots = 10_000;
 const durationBuckets = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4];
 
 /**
@@ -54,7 +53,10 @@ export class FeishuTokens implements TokenSource {
   readonly #apps: ReadonlyMap<string, FeishuApp>;
   readonly #auth: AuthCalls;
   readonly #users: UserTokens | undefined;
-  readonly #slots = new Map<string, TokenSlot>();
+  readonly #slots = new LRUCache<string, TokenSlot>({ max: mostSlots });
+  readonly #idle = new Set<() => void>();
+  #questions = 0;
+  #versions = 0;
   readonly #refreshes: Counter;
   readonly #durations: Histogram;
 
@@ -96,18 +98,53 @@ export class FeishuTokens implements TokenSource {
     if (app !== undefined) this.#slots.get(nameOf(app, need))?.reject(version);
   }
 
-  /** Ends questions under way. */
-  close(): void {
-    for (const slot of this.#slots.values()) slot.close();
+  /** Tokens that are kept in this process, at most 10,000: those that nobody has asked for the longest give way. */
+  get kept(): number {
+    return this.#slots.size;
+  }
+
+  /**
+   * Emits once no question is under way, then completes. A process waits for that before it ends: the answer to the refresh
+   * of a user's token comes once.
+   */
+  drained(): Observable<void> {
+    return new Observable((subscriber) => {
+      const done = (): void => {
+        subscriber.next();
+        subscriber.complete();
+      };
+      if (this.#questions === 0) done();
+      else this.#idle.add(done);
+      return () => this.#idle.delete(done);
+    });
   }
 
   #open(app: FeishuApp, need: TokenNeed): TokenSlot | string {
     const { clock, random } = this.#options;
     const fetch$ = this.#fetchOf(app, need);
     if (typeof fetch$ === 'string') return fetch$;
-    const slot = new TokenSlot((previous) => fetch$(previous), clock, random);
+    const slot = new TokenSlot(
+      (previous) => this.#underWay(fetch$(previous)),
+      clock,
+      random,
+      () => ++this.#versions,
+    );
     this.#slots.set(nameOf(app, need), slot);
     return slot;
+  }
+
+  #underWay(question$: Observable<Fetched>): Observable<Fetched> {
+    return defer(() => {
+      this.#questions++;
+      return question$.pipe(
+        finalize(() => {
+          if (--this.#questions > 0) return;
+          const waiting = [...this.#idle];
+          this.#idle.clear();
+          for (const done of waiting) done();
+        }),
+      );
+    });
   }
 
   /** How such a token is had, or why it cannot be. */
@@ -131,7 +168,7 @@ export class FeishuTokens implements TokenSource {
       return (previous) => once$(previous, this.#auth.token(path, body, `${as}_access_token`, about));
     }
     if (shared === undefined) return `app ${app.id} is a store app, whose tickets are kept sealed: set tokenKey`;
-    const store = new StoreApp(app, this.#auth, shared.vault);
+    const store = new StoreApp(app, this.#auth, new SealedTickets(shared.vault));
     if (as === 'app') return (previous) => once$(previous, store.appToken());
     if (tenant === undefined) return `app ${app.id} is a store app: the call must name its tenant`;
     const forApp: TokenNeed = { app: app.id, tenant: undefined, as: 'app' };

@@ -1,15 +1,15 @@
-import { map, type Observable, of, tap } from 'rxjs';
+import { defer, type Observable, of, tap } from 'rxjs';
 
 import type { Exchange } from '../../model/outcome.ts';
-import { isTree } from '../../model/schema-words.ts';
 import { after } from '../../operators/interop/after.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Vault } from '../../ports/vault.ts';
 
 import type { AuthCalls } from './auth-calls.ts';
-import { parseObject, readEnvelope } from './envelope.ts';
+import { readEnvelope } from './envelope.ts';
 import type { Fetched } from './token-slot.ts';
+import { type Ended, type Pair, pairIn, pairOf, type Revocation } from './user-pair.ts';
 
 /** What user tokens need. */
 export interface UserTokensOptions {
@@ -17,31 +17,28 @@ export interface UserTokensOptions {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Told once when a user's consent has ended, or cannot be used any more. */
-  readonly onRevoked: (app: string, openId: string, reason: Revocation) => void;
+  /**
+   * Told when a user's consent has ended, or cannot be used any more; emits once it is known to everybody. Told `again` when
+   * the process that should have told it seems to have died.
+   */
+  onRevoked(revoked: Revoked, again: boolean): Observable<unknown>;
   /** Counts one refresh. @param startedMs monotonic */
   readonly count?: (app: string, fetched: Fetched, startedMs: number) => void;
 }
 
-/** Why a consent is of no use any more: the user or an administrator took it back; its refresh came to an unknown end. */
-export type Revocation = 'invalid_grant' | 'refresh_outcome_unknown' | 'expired' | 'revoked_by_platform';
+/** The end of a consent; the same however often it is told. */
+export interface Revoked {
+  readonly app: string;
+  readonly openId: string;
+  readonly reason: Revocation;
+  /** When it was noted, epoch milliseconds. */
+  readonly atMs: number;
+}
 
 /** What an app shows to the token endpoint. */
 interface AppSecret {
   readonly id: string;
   readonly secret: string;
-}
-
-/** A pair of tokens as it is kept. */
-interface Pair {
-  readonly access: string;
-  readonly accessEndsAtMs: number;
-  readonly refresh: string;
-  readonly refreshEndsAtMs: number;
-  /** Since when somebody has been refreshing it, epoch milliseconds. */
-  readonly refreshingSinceMs?: number;
-  /** Set when a person must consent anew. */
-  readonly ended?: Revocation;
 }
 
 /** Where the tokens of a user are kept. */
@@ -53,6 +50,8 @@ const keptMs = 400 * 86_400_000;
 // Longer than a question may take; who refreshes for longer has died, and nobody knows what became of it.
 const refreshLimitMs = 30_000;
 const askAgainMs = 200;
+// Who has not told the end of a consent for so long has died over it.
+const tellLimitMs = 10_000;
 const consentCodes = new Set([
   20_003, 20_004, 20_007, 20_024, 20_026, 20_037, 20_038, 20_064, 20_065, 20_073, 20_074, 99_991_643, 99_991_669,
 ]);
@@ -80,7 +79,12 @@ export class UserTokens {
       if (entry === undefined || pair === undefined) {
         return refused(`user ${openId} has not consented to app ${app.id}: open /oauth/${app.id}/start`);
       }
-      if (pair.ended !== undefined) return refused(consentAnew(app.id, openId, pair.ended));
+      if (pair.ended !== undefined) {
+        const { ended } = pair;
+        return this.#untold(ended)
+          ? this.#tell(app.id, openId, ended, entry.version, true)
+          : refused(consentAnew(app.id, openId, ended.reason));
+      }
       const lifeMs = pair.accessEndsAtMs - nowMs;
       if (lifeMs > usableMs && pair.access !== rejected) return of({ kind: 'token', value: pair.access, lifeMs });
       if (pair.refreshingSinceMs !== undefined) {
@@ -101,17 +105,29 @@ export class UserTokens {
 
   /** Keeps what a consent has given. @returns the `expires_in` of both, or what is wrong with the answer */
   keep(app: string, openId: string, exchange: Exchange): Observable<boolean> {
-    const pair = this.#pairOf(exchange);
+    const pair = pairOf(exchange, this.#options.clock.wall());
     if (pair === undefined) return of(false);
     return this.#put(userKey(app, openId), pair);
   }
 
-  /** The platform says that the user's consent is over. */
-  revoke(app: string, openId: string): Observable<void> {
-    return andThen(this.#options.vault.read(userKey(app, openId)), (entry): Observable<void> => {
+  /**
+   * The platform says that the user's consent was over at `atMs`, epoch milliseconds: it says so again and again, and a
+   * consent that was given since then goes on. Emits once everybody has been told.
+   */
+  revoke(app: string, openId: string, atMs: number | undefined): Observable<void> {
+    const { vault, timers } = this.#options;
+    return andThen(vault.read(userKey(app, openId)), (entry): Observable<void> => {
       const pair = entry === undefined ? undefined : pairIn(entry.text);
-      if (entry === undefined || pair === undefined || pair.ended !== undefined) return of(undefined);
-      return this.#end(app, openId, entry.version, 'revoked_by_platform').pipe(map(() => undefined));
+      if (entry === undefined || pair === undefined) return of(undefined);
+      const { ended, consentedAtMs } = pair;
+      if (ended?.told === true || (atMs !== undefined && atMs < consentedAtMs)) return of(undefined);
+      const again$ = defer(() => this.revoke(app, openId, atMs));
+      if (ended === undefined) {
+        return andThen(this.#end(app, openId, entry.version, 'revoked_by_platform'), () => again$);
+      }
+      return this.#untold(ended)
+        ? andThen(this.#tell(app, openId, ended, entry.version, true), () => again$)
+        : andThen(after(timers, askAgainMs), () => again$);
     });
   }
 
@@ -133,7 +149,7 @@ export class UserTokens {
     const giveBack$ = (fetched: Fetched): Observable<Fetched> =>
       andThen(vault.write(key, JSON.stringify(pair), version, keptMs), () => fetched);
     return andThen(auth.post(path, body), ({ exchange }): Observable<Fetched> => {
-      const next = this.#pairOf(exchange);
+      const next = pairOf(exchange, this.#options.clock.wall(), pair.consentedAtMs);
       if (next !== undefined) {
         const lifeMs = next.accessEndsAtMs - this.#options.clock.wall();
         return andThen(this.#put(key, next), () => ({ kind: 'token', value: next.access, lifeMs }));
@@ -164,34 +180,31 @@ export class UserTokens {
     return this.#options.vault.replace(key, JSON.stringify(pair), keptMs);
   }
 
-  #end(app: string, openId: string, version: number, why: Revocation): Observable<Fetched> {
-    const { vault, onRevoked } = this.#options;
-    const ended: Pair = { access: '', accessEndsAtMs: 0, refresh: '', refreshEndsAtMs: 0, ended: why };
-    return andThen(vault.write(userKey(app, openId), JSON.stringify(ended), version, keptMs), (ours) => {
-      if (ours) onRevoked(app, openId, why);
-      return refused(consentAnew(app, openId, why));
-    });
+  #end(app: string, openId: string, version: number, reason: Revocation): Observable<Fetched> {
+    const ended: Ended = { reason, atMs: this.#options.clock.wall(), told: false };
+    return andThen(this.#keepEnded(app, openId, ended, version), (ours) =>
+      ours ? this.#tell(app, openId, ended, version + 1, false) : refused(consentAnew(app, openId, reason)),
+    );
   }
 
-  #pairOf(exchange: Exchange): Pair | undefined {
-    if (exchange.kind !== 'answered' || exchange.status !== 200) return undefined;
-    const answer = parseObject(exchange.body);
-    const { code, access_token: access, expires_in: lifeS } = answer ?? {};
-    if (code !== 0 || typeof access !== 'string' || access === '' || typeof lifeS !== 'number') return undefined;
-    const { refresh_token: refresh, refresh_token_expires_in: refreshLifeS } = answer ?? {};
-    const nowMs = this.#options.clock.wall();
-    return {
-      access,
-      accessEndsAtMs: nowMs + lifeS * 1_000,
-      refresh: typeof refresh === 'string' ? refresh : '',
-      refreshEndsAtMs: nowMs + (typeof refreshLifeS === 'number' ? refreshLifeS : 0) * 1_000,
-    };
+  /** First it is kept that a consent has ended, then told, then kept that it was: a crash in between leaves it to the next. */
+  #tell(app: string, openId: string, ended: Ended, version: number, again: boolean): Observable<Fetched> {
+    const { reason, atMs } = ended;
+    return andThen(this.#options.onRevoked({ app, openId, reason, atMs }, again), () =>
+      andThen(this.#keepEnded(app, openId, { ...ended, told: true }, version), () =>
+        refused(consentAnew(app, openId, reason)),
+      ),
+    );
   }
-}
 
-function pairIn(text: string): Pair | undefined {
-  const value: unknown = JSON.parse(text);
-  return isTree(value) ? (value as unknown as Pair) : undefined;
+  #untold({ told, atMs }: Ended): boolean {
+    return !told && this.#options.clock.wall() - atMs > tellLimitMs;
+  }
+
+  #keepEnded(app: string, openId: string, ended: Ended, version: number): Observable<boolean> {
+    const kept: Pair = { access: '', accessEndsAtMs: 0, refresh: '', refreshEndsAtMs: 0, consentedAtMs: 0, ended };
+    return this.#options.vault.write(userKey(app, openId), JSON.stringify(kept), version, keptMs);
+  }
 }
 
 function consentAnew(app: string, openId: string, why: Revocation): string {

@@ -12,7 +12,7 @@ import type { Route } from '../../ports/route.ts';
 
 import { answerTo } from './answers.ts';
 import { type AskService, CallbackDesk } from './callback-desk.ts';
-import { DeliveryGate } from './delivery-gate.ts';
+import { type Admitted, DeliveryGate } from './delivery-gate.ts';
 import type { EventApp } from './event-app.ts';
 import { EventIntake, type Taken } from './event-intake.ts';
 import type { EventNotes } from './event-notes.ts';
@@ -48,8 +48,8 @@ export interface EventDoorOptions {
   ask(call: unknown): ReturnType<AskService>;
   /** Names this process among all. */
   readonly process: string;
-  /** Takes note of what concerns the house itself; absent: nothing does. */
-  readonly notes?: EventNotes;
+  /** Takes note of what concerns the house itself. */
+  readonly notes: EventNotes;
   /** Whether events can be stored at present; `false` answers 503 at once. */
   ready(): boolean;
 }
@@ -73,8 +73,10 @@ export function feishuRoutes(options: EventDoorOptions): readonly HttpRoute[] {
 
   function takeEvent(request: HttpRequest): Observable<HttpResponse> {
     const admitted = gate.admit(request);
-    if (admitted.kind === 'answer') return of(admitted.answer);
-    const { app, event, key, record, ageMs } = admitted;
+    return admitted.kind === 'answer' ? of(admitted.answer) : store(admitted);
+  }
+
+  function store({ app, event, key, record, ageMs }: Admitted): Observable<HttpResponse> {
     const take$ = defer(() => (options.ready() ? intake.take(key, record) : of('busy' as const)));
     return noted(app, event, take$).pipe(
       tap((taken) => {
@@ -88,7 +90,7 @@ export function feishuRoutes(options: EventDoorOptions): readonly HttpRoute[] {
 
   /** Puts the event on its topic, unless it is for the house alone; it counts as late when that cannot be noted in time. */
   function noted(app: string, event: FeishuEvent, take$: Observable<Taken>): Observable<Taken> {
-    const note$ = options.notes?.take(app, event);
+    const note$ = options.notes.take(app, event);
     if (note$ === undefined) return take$;
     const late$ = after(options.timers, settings.patienceMs).pipe(map(() => undefined));
     return merge(note$, late$).pipe(
@@ -100,6 +102,8 @@ export function feishuRoutes(options: EventDoorOptions): readonly HttpRoute[] {
   function takeCallback(request: HttpRequest): Observable<HttpResponse> {
     const admitted = gate.admit(request);
     if (admitted.kind === 'answer') return of(admitted.answer);
+    // What is for the house alone is no callback, wherever it is delivered.
+    if (options.notes.take(admitted.app, admitted.event) !== undefined) return store(admitted);
     return desk.answer(admitted).pipe(
       map(({ outcome, response }) => {
         gate.count(admitted.app, outcome);

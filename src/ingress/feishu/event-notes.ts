@@ -1,25 +1,23 @@
 import { map, type Observable, of } from 'rxjs';
 
+import type { AppTickets } from '../../ports/app-tickets.ts';
 import type { UserConsent } from '../../ports/user-consent.ts';
-import type { Vault } from '../../ports/vault.ts';
 
 import { openIdOf } from './event-subject.ts';
 import type { FeishuEvent } from './read-event.ts';
 
 /** Where events leave what the house needs for itself. */
 export interface EventNotesOptions {
-  readonly vault: Vault;
-  /** Where the ticket of an app is kept. */
-  readonly ticketKey: (app: string) => string;
-  readonly consent: Pick<UserConsent, 'revoke'>;
+  readonly tickets: AppTickets;
+  /** Absent: no user's token is kept. */
+  readonly consent?: Pick<UserConsent, 'revoke'>;
 }
 
-const ticketLifeMs = 7 * 86_400_000;
 const revokedType = 'auth.user_access_token.revoked_v4';
 
 /**
  * Takes note of events that concern the house itself: the ticket of a store app, which is a secret and goes no further, and
- * the end of a user's consent.
+ * the end of a user's consent. An event that comes late changes nothing that is newer than it.
  */
 export class EventNotes {
   readonly #options: EventNotesOptions;
@@ -29,18 +27,15 @@ export class EventNotes {
   }
 
   /** Emits once it is noted; `true`: the event ends here. `undefined`: it does not concern the house. */
-  take(app: string, { type, event }: FeishuEvent): Observable<boolean> | undefined {
+  take(app: string, { type, event, createdAtMs }: FeishuEvent): Observable<boolean> | undefined {
+    const { tickets, consent } = this.#options;
     if (type === 'app_ticket') {
-      const { vault, ticketKey } = this.#options;
       const ticket = event['app_ticket'];
       return typeof ticket === 'string' && ticket !== ''
-        ? vault.replace(ticketKey(app), ticket, ticketLifeMs)
+        ? tickets.keep(app, ticket, createdAtMs).pipe(map(() => true))
         : of(true);
     }
-    if (type === revokedType) {
-      const openId = openIdOf(event);
-      return openId === undefined ? undefined : this.#options.consent.revoke(app, openId).pipe(map(() => false));
-    }
-    return undefined;
+    const openId = type === revokedType ? openIdOf(event) : undefined;
+    return openId === undefined ? undefined : consent?.revoke(app, openId, createdAtMs).pipe(map(() => false));
   }
 }

@@ -6,7 +6,8 @@ import { type HttpRequest, type HttpResponse, jsonResponse, problemResponse } fr
 import { isTree } from '../../model/schema-words.ts';
 import { after } from '../../operators/interop/after.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
-import type { Timers } from '../../ports/clock.ts';
+import { ExactLog } from '../../operators/limit/exact-log.ts';
+import type { Clock, Timers } from '../../ports/clock.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 import type { UserConsent } from '../../ports/user-consent.ts';
 import type { Vault } from '../../ports/vault.ts';
@@ -15,6 +16,7 @@ import type { Vault } from '../../ports/vault.ts';
 export interface OAuthDoorOptions {
   readonly consent: UserConsent;
   readonly vault: Vault;
+  readonly clock: Clock;
   readonly timers: Timers;
   /** A text that nobody can guess, of letters, digits, dash and underscore, 43 or more. */
   secretText(): string;
@@ -23,22 +25,26 @@ export interface OAuthDoorOptions {
 const stateLifeMs = 600_000;
 const patienceMs = 10_000;
 const cookie = 'larkspur_oauth';
+// Anybody may begin. A state is a few hundred bytes.
+const mostBegun = 10_000;
 const stateForm = /^[\w-]{16,128}$/;
 
 /**
  * `GET /oauth/{app}/start` sends a user's browser to the page of consent; `GET /oauth/{app}/callback`, where it comes back,
  * makes tokens of it. What ties both together is a state that serves once, within ten minutes, in the browser that began (a
  * cookie), and the verifier of PKCE, which never leaves the house before. Refused are 400 a state that is not known, used or
- * of another browser, 403 what the platform or the user refuses, 404 an app that asks for no consent.
+ * of another browser, 403 what the platform or the user refuses, 404 an app that asks for no consent, 503 who begins while
+ * 10,000 others did so here within ten minutes.
  */
 export function oauthRoutes(options: OAuthDoorOptions): readonly HttpRoute[] {
   const common = { method: 'GET', open: true } as const;
+  const begun = new ExactLog([{ limit: mostBegun, windowMs: stateLifeMs }]);
   const starts: HttpRoute = {
     ...common,
     path: '/oauth/:app/start',
     handle: (request) =>
       inTime(
-        defer(() => start(request, options)),
+        defer(() => start(request, options, begun)),
         options,
       ),
   };
@@ -54,14 +60,15 @@ export function oauthRoutes(options: OAuthDoorOptions): readonly HttpRoute[] {
   return [starts, callbacks];
 }
 
-function start({ params }: HttpRequest, options: OAuthDoorOptions): Observable<HttpResponse> {
-  const { consent, vault } = options;
+function start({ params }: HttpRequest, options: OAuthDoorOptions, begun: ExactLog): Observable<HttpResponse> {
+  const { consent, vault, clock } = options;
   const app = params['app'] ?? '';
   const state = options.secretText();
   const verifier = options.secretText();
   const challenge = createHash('sha256').update(verifier).digest('base64url');
   const location = consent.pageFor(app, { state, challenge });
   if (location === undefined) return of(problem(404, 'No app of that id asks for consent here.'));
+  if (!begun.take(clock.now())) return of(problem(503, 'Too many consents were begun. Begin again later.'));
   return vault.write(keyOf(state), JSON.stringify({ app, verifier }), 0, stateLifeMs).pipe(
     map((): HttpResponse => {
       const set = `${cookie}=${state}; Path=/oauth/${app}; Max-Age=${stateLifeMs / 1_000}; HttpOnly; SameSite=Lax`;

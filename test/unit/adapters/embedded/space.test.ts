@@ -73,16 +73,34 @@ describe('the file of a data folder', () => {
       }
     }
     await house.close();
-    const kept = claimsIn(folder);
+    const kept = rowsIn(folder, 'claims');
     expect(kept).toBeGreaterThanOrEqual((lifeSeconds - 1) * perSecond);
     expect(kept).toBeLessThan(2.5 * lifeSeconds * perSecond);
   }, 120_000);
+
+  it('keeps entries no longer than a minute beyond their time, though nobody looks at them again', async () => {
+    const time = new VirtualTime();
+    const house = openEmbedded({ data: folder, clock: time, timers: time, logger: noLogger, topics: [] });
+    const [perMinute, minutes, lifeMinutes] = [500, 30, 10];
+    for (let minute = 0; minute < minutes; minute++) {
+      const writes = Array.from({ length: perMinute }, (_, i) =>
+        only(house.entries.write(`oauth/${minute}-${i}`, 'begun', 0, lifeMinutes * 60_000)),
+      );
+      time.advance(60_000);
+      await new Promise((resolve) => setImmediate(resolve));
+      await Promise.all(writes);
+    }
+    await house.close();
+    const kept = rowsIn(folder, 'entries');
+    expect(kept).toBeGreaterThanOrEqual((lifeMinutes - 1) * perMinute);
+    expect(kept).toBeLessThanOrEqual((lifeMinutes + 2) * perMinute);
+  });
 });
 
-function claimsIn(data: string): number {
+function rowsIn(data: string, table: string): number {
   const env = open<Buffer, Buffer>({ path: join(data, 'db'), maxDbs: 16, encoding: 'binary', keyEncoding: 'binary' });
   try {
-    return env.openDB<Buffer, Buffer>({ name: 'claims', encoding: 'binary', keyEncoding: 'binary' }).getCount();
+    return env.openDB<Buffer, Buffer>({ name: table, encoding: 'binary', keyEncoding: 'binary' }).getCount();
   } finally {
     void env.close();
   }

@@ -1,4 +1,4 @@
-import { defer, map } from 'rxjs';
+import { defer, map, NEVER, of } from 'rxjs';
 
 import { openEmbedded } from '../../../../src/adapters/embedded/embedded.ts';
 import { TokenSharing } from '../../../../src/adapters/feishu/token-sharing.ts';
@@ -24,10 +24,12 @@ export function fleet(answer: Answering, apps: FeishuTokensOptions['apps'], toke
   });
   const asked: { path: string; body: Record<string, string>; process: number }[] = [];
   const revoked: string[] = [];
+  const told: { atMs: number; again: boolean }[] = [];
   let processes = 0;
   const box = new SecretBox([tokenKey]);
   const vault = new SealedVault(store.entries, box);
-  const process = (): FeishuTokens => {
+  /** @param tell whether it lives long enough to tell that a consent is over */
+  const process = (tell = true): FeishuTokens => {
     const nth = processes++;
     const upstream: Upstream = {
       send: ({ path, body }) =>
@@ -41,19 +43,26 @@ export function fleet(answer: Answering, apps: FeishuTokensOptions['apps'], toke
       ...{ apps, upstream, clock: time, timers: time, random: seededRandom(nth + 1), metrics: noMetrics },
       shared: {
         vault,
-        onRevoked: (app, openId, reason) => revoked.push(`${app} ${openId} ${reason}`),
+        onRevoked({ app, openId, reason, atMs }, again) {
+          return defer(() => {
+            if (!tell) return NEVER;
+            revoked.push(`${app} ${openId} ${reason}`);
+            told.push({ atMs, again });
+            return of(true);
+          });
+        },
         sharing: new TokenSharing({
           ...{ claims: store.tokenClaims, clock: time, timers: time, process: `p${nth}` },
           seal: (text, place) => box.seal(text, place),
           open: (sealed, place) => box.open(sealed, place),
         }),
-      },
+      } satisfies FeishuTokensOptions['shared'],
     });
   };
   const get = (tokens: FeishuTokens, need: TokenNeed): TokenReply[] => {
     return collect(tokens.get(need)).values;
   };
-  return { time, store, vault, asked, revoked, process, get };
+  return { time, store, vault, asked, revoked, told, process, get };
 }
 
 /** The value in a reply. */

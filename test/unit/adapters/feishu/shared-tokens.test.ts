@@ -1,7 +1,7 @@
 import { firstValueFrom, NEVER } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
-import { ticketKey } from '../../../../src/adapters/feishu/store-app.ts';
+import { SealedTickets } from '../../../../src/adapters/feishu/app-tickets.ts';
 import { SecretBox } from '../../../../src/adapters/system/sealed-vault.ts';
 import type { TokenNeed } from '../../../../src/ports/token-source.ts';
 
@@ -115,7 +115,7 @@ describe('store apps', () => {
     expect(waiting).toMatchObject([{ kind: 'unavailable' }]);
     expect(world.asked.map(({ path }) => path)).toEqual(['/open-apis/auth/v3/app_ticket/resend']);
 
-    world.vault.write(ticketKey('cli_s'), 'ticket-1', 0, 1e9).subscribe();
+    new SealedTickets(world.vault).keep('cli_s', 'ticket-1', 1).subscribe();
     world.time.advance(60_000);
     const got = ['tk1', 'tk2'].map((tenant) => world.get(tokens, of(tenant)));
     world.time.advance(60_000);
@@ -136,7 +136,7 @@ describe('store apps', () => {
       lives.set(value, world.time.wall() + 7_200_000);
       return tenantToken(value);
     }, store);
-    world.vault.write(ticketKey('cli_s'), 'ticket', 0, 1e9).subscribe();
+    new SealedTickets(world.vault).keep('cli_s', 'ticket', 1).subscribe();
     const tokens = world.process();
     const tenants = Array.from({ length: 1_000 }, (_, n) => `tk${n}`);
     for (const tenant of tenants) world.get(tokens, of(tenant));

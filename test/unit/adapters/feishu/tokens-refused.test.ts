@@ -78,12 +78,25 @@ describe('FeishuTokens, when no token comes', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('answers everybody who waits when it is closed', () => {
-    const { tokens, open, get } = house();
-    const replies = get();
-    tokens.close();
-    expect(replies).toMatchObject([{ kind: 'unavailable' }]);
-    expect(open[0]?.closed).toBe(true);
+  it('is drained when no question is under way any more, also of those for which nobody waits', () => {
+    const { tokens, answer, get } = house();
+    const drained: string[] = [];
+    const watch = (name: string) =>
+      tokens
+        .drained()
+        .subscribe({ next: () => drained.push(name), error: (error: unknown) => expect.fail(String(error)) });
+    watch('before');
+    tokens
+      .get(need)
+      .subscribe({ error: () => undefined })
+      .unsubscribe();
+    get({ ...need, app: 'cli_b' });
+    watch('under way');
+    watch('gone').unsubscribe();
+    answer(issued('t-1'));
+    expect(drained).toEqual(['before']);
+    answer(issued('t-2'));
+    expect(drained).toEqual(['before', 'under way']);
   });
 
   it('says why users, store apps and unknown apps get no token, and asks nobody', () => {

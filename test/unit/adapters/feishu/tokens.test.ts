@@ -26,7 +26,7 @@ describe('FeishuTokens', () => {
     answer(issued('t-a'));
     answer(issued('t-b'));
     answer(issued('t-c'));
-    expect([a, b, app]).toEqual([[token('t-a', 1)], [token('t-b', 1)], [token('a-t-c', 1)]]);
+    expect([a, b, app]).toEqual([[token('t-a', 1)], [token('t-b', 2)], [token('a-t-c', 3)]]);
     expect(asked[2]?.path).toBe('/open-apis/auth/v3/app_access_token/internal');
   });
 

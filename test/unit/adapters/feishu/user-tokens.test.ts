@@ -35,6 +35,9 @@ function consented(answer: Answering, users = ['u']) {
   return { ...world, entry };
 }
 
+const many = Array.from({ length: 10_050 }, (_, n) => ({ id: `cli_${n}`, secret: 's' }));
+const issued = (value: string) => answered(200, { code: 0, msg: 'ok', tenant_access_token: value, expire: 7_200 });
+
 describe('tokens of users', () => {
   it('F17: two processes that need a token of one user refresh once in all, and both get the new one', () => {
     const used: string[] = [];
@@ -125,6 +128,42 @@ describe('tokens of users', () => {
     const replies = world.get(world.process(), as('u'));
     world.time.advance(1_000);
     expect(valueOf(replies)).toBe('refused');
+  });
+
+  it('the end of a consent is told by the next who needs the token, under the same name, when the process died over it', () => {
+    const world = consented(() => failure(20_064, 'invalid_grant'));
+    world.get(world.process(false), as('u'));
+    world.time.advance(5_000);
+    const atMs = world.time.wall() - 5_000 + 50;
+    const survivor = world.process();
+    world.get(survivor, as('u'));
+    world.time.advance(1_000);
+    expect(world.revoked).toEqual([]);
+
+    for (let second = 0; second < 120; second++) {
+      world.get(survivor, as('u'));
+      world.time.advance(1_000);
+    }
+    expect(world.revoked).toEqual(['cli_a u invalid_grant']);
+    expect(world.told).toEqual([{ atMs, again: true }]);
+  });
+
+  it('drops the tokens that nobody asked for the longest, and never takes the version of one for that of another', () => {
+    const world = fleet((_, { app_id: app = '' }) => issued(`t-${app}`), many);
+    const tokens = world.process();
+    const of = (app: string): TokenNeed => ({ app, tenant: undefined, as: 'tenant' });
+    for (const { id } of many) world.get(tokens, of(id));
+    world.time.advance(1_000);
+    expect(tokens.kept).toBe(10_000);
+
+    const again = world.get(tokens, of('cli_0'));
+    world.time.advance(1_000);
+    const version = again[0]?.kind === 'token' ? again[0].token.version : 0;
+    expect(version).toBeGreaterThan(10_000);
+    const questions = world.asked.length;
+    tokens.reject(of('cli_0'), 1);
+    expect(valueOf(world.get(tokens, of('cli_0')))).toBe('t-cli_0');
+    expect(world.asked).toHaveLength(questions);
   });
 
   it('who has not consented is told where', () => {

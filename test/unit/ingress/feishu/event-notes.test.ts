@@ -1,6 +1,7 @@
-import { EMPTY, of } from 'rxjs';
-import { afterEach, expect, it } from 'vitest';
+import { of } from 'rxjs';
+import { afterEach, describe, expect, it } from 'vitest';
 
+import { SealedTickets } from '../../../../src/adapters/feishu/app-tickets.ts';
 import { SealedVault, SecretBox } from '../../../../src/adapters/system/sealed-vault.ts';
 import { EventNotes } from '../../../../src/ingress/feishu/event-notes.ts';
 import type { EntryStore } from '../../../../src/ports/vault.ts';
@@ -10,49 +11,68 @@ import { type EventDoor, openEventDoor, vectorApp } from '../../../support/event
 let door: EventDoor;
 afterEach(() => door.close());
 
-const vaultOver = (entries: EntryStore, key = 'k'.repeat(32)) => new SealedVault(entries, new SecretBox([key]));
-const ticket = (text: string) => ({
-  ...{ uuid: 'ev-ticket', ts: '1700000001.5', type: 'event_callback' },
+const ticketsIn = (entries: EntryStore) => new SealedTickets(new SealedVault(entries, new SecretBox(['k'.repeat(32)])));
+const ticket = (text: string, ts = '1700000001.5') => ({
+  ...{ uuid: `ev-${text}`, ts, type: 'event_callback' },
   event: { type: 'app_ticket', app_id: vectorApp.id, app_ticket: text },
 });
 const revocation = {
   schema: '2.0',
-  header: { event_id: 'ev-r', event_type: 'auth.user_access_token.revoked_v4', app_id: vectorApp.id },
+  header: {
+    event_id: 'ev-r',
+    event_type: 'auth.user_access_token.revoked_v4',
+    app_id: vectorApp.id,
+    create_time: '1700000000123',
+  },
   event: { user_id: { open_id: 'ou_1' }, revoke_reason: 'unbind' },
 };
 
-it('the ticket of a store app is kept, the newest of them, and goes neither to the topic nor to the log', async () => {
-  door = await openEventDoor({
-    notes: ({ entries }) =>
-      new EventNotes({
-        ...{ vault: vaultOver(entries), ticketKey: (app) => `ticket/${app}` },
-        consent: { revoke: () => EMPTY },
-      }),
-  });
-  expect((await door.deliver(ticket('ticket-one'))).status).toBe(200);
-  expect((await door.deliver(ticket('ticket-two'))).status).toBe(200);
+describe('the ticket of a store app', () => {
+  const open = () => openEventDoor({ notes: ({ entries }) => new EventNotes({ tickets: ticketsIn(entries) }) });
+  const kept = () => collect(ticketsIn(door.store.entries).newest(vectorApp.id)).values;
 
-  const [kept] = collect(vaultOver(door.store.entries).read(`ticket/${vectorApp.id}`)).values;
-  expect(kept?.text).toBe('ticket-two');
-  expect(await door.events()).toEqual([]);
-  expect(door.log.text).not.toContain('ticket-');
+  it('is kept, and goes neither to the topic nor to the log, at whichever door it comes', async () => {
+    door = await open();
+    expect((await door.deliver(ticket('ticket-one'))).status).toBe(200);
+    expect(kept()).toEqual(['ticket-one']);
+    expect((await door.deliverCallback(ticket('ticket-two'))).status).toBe(200);
+    expect(kept()).toEqual(['ticket-two']);
+
+    expect(await door.events()).toEqual([]);
+    expect(door.log.text).not.toContain('ticket-');
+  });
+
+  it('gives way to a newer one, and not to an older one that is delivered again', async () => {
+    door = await open();
+    await door.deliver(ticket('ticket-new', '1700000001.5'));
+    await door.deliver(ticket('ticket-old', '1699996401.5'));
+    expect(kept()).toEqual(['ticket-new']);
+    await door.deliver(ticket('ticket-newest', '1700000002'));
+    expect(kept()).toEqual(['ticket-newest']);
+  });
+
+  it('ends at the door also where nothing keeps it', async () => {
+    door = await openEventDoor();
+    expect((await door.deliver(ticket('ticket-one'))).status).toBe(200);
+    expect([await door.events(), door.log.text.includes('ticket-one')]).toEqual([[], false]);
+  });
 });
 
-it('the end of a consent is noted before its event is on the topic', async () => {
+it('the end of a consent is noted, with its time, before its event is on the topic', async () => {
   const revoked: string[] = [];
   door = await openEventDoor({
-    notes: ({ entries }) =>
+    notes: () =>
       new EventNotes({
-        ...{ vault: vaultOver(entries), ticketKey: (app) => app },
+        tickets: { keep: () => of(undefined) },
         consent: {
-          revoke: (app, openId) => {
-            revoked.push(`${app} ${openId}`);
+          revoke: (app, openId, atMs) => {
+            revoked.push(`${app} ${openId} ${atMs}`);
             return of(undefined);
           },
         },
       }),
   });
   expect((await door.deliver(revocation)).status).toBe(200);
-  expect(revoked).toEqual([`${vectorApp.id} ou_1`]);
+  expect(revoked).toEqual([`${vectorApp.id} ou_1 1700000000123`]);
   expect((await door.events()).map(({ id }) => id)).toEqual(['ev-r']);
 });

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { openEmbedded } from '../../../../src/adapters/embedded/embedded.ts';
 import { AuthCalls } from '../../../../src/adapters/feishu/auth-calls.ts';
 import { FeishuConsent } from '../../../../src/adapters/feishu/consent.ts';
-import { userKey, UserTokens } from '../../../../src/adapters/feishu/user-tokens.ts';
+import { userKey, UserTokens, type UserTokensOptions } from '../../../../src/adapters/feishu/user-tokens.ts';
 import { type RunningServer, startServer } from '../../../../src/adapters/http/server.ts';
 import { SealedVault, SecretBox } from '../../../../src/adapters/system/sealed-vault.ts';
 import { oauthRoutes } from '../../../../src/ingress/oauth/oauth-doors.ts';
@@ -46,7 +46,12 @@ async function doors(platform: (request: UpstreamRequest) => Exchange = good) {
     },
   };
   const auth = new AuthCalls({ upstream, clock: time, pathPrefix: '', timeoutMs: 5_000 });
-  const users = new UserTokens({ auth, vault, clock: time, timers: time, onRevoked: () => undefined });
+  const users = new UserTokens({
+    ...{ auth, vault, clock: time, timers: time },
+    onRevoked() {
+      return of(true);
+    },
+  } satisfies UserTokensOptions);
   const oauth = { redirectUri: 'https://larkspur.example/oauth/cli_a/callback', scopes: ['im:message'] };
   const apps = [
     { id: 'cli_a', secret: 'app-secret', oauth: { ...oauth, accountsUrl: 'https://accounts.feishu.cn' } },
@@ -57,6 +62,7 @@ async function doors(platform: (request: UpstreamRequest) => Exchange = good) {
   const routes = oauthRoutes({
     consent,
     vault,
+    clock: time,
     timers: time,
     secretText: () => `secret-text-${texts++}-${'x'.repeat(30)}`,
   });
@@ -73,7 +79,7 @@ async function doors(platform: (request: UpstreamRequest) => Exchange = good) {
     const [entry] = collect(vault.read(userKey('cli_a', openId))).values;
     return JSON.parse(entry?.text ?? 'null') as unknown;
   };
-  return { time, log, asked, get, begin, keptFor };
+  return { time, log, asked, get, begin, keptFor, consent, routes };
 }
 
 function good({ path }: UpstreamRequest): Exchange {
@@ -146,6 +152,37 @@ describe('the consent of a user', () => {
       (await refusing.get(`/oauth/cli_a/callback?error=access_denied&state=${denied.state}`, { cookie: denied.cookie }))
         .status,
     ).toBe(403);
+  });
+
+  it('that was taken back before it was given anew goes on, however late the platform says so', async () => {
+    const world = await doors();
+    const consentOf = async () => {
+      const { cookie, state } = await world.begin();
+      await world.get(`/oauth/cli_a/callback?code=c1&state=${state}`, { cookie });
+    };
+    await consentOf();
+    world.time.advance(60_000);
+    const takenBackAtMs = world.time.wall();
+    world.time.advance(1_000);
+    await consentOf();
+    world.time.advance(21_600_000);
+    collect(world.consent.revoke('cli_a', 'ou_1', takenBackAtMs));
+    expect(world.keptFor('ou_1')).toMatchObject({ access: 'u-secret' });
+
+    collect(world.consent.revoke('cli_a', 'ou_1', world.time.wall()));
+    expect(world.keptFor('ou_1')).toMatchObject({ access: '', ended: { reason: 'revoked_by_platform', told: true } });
+  });
+
+  it('may be begun 10,000 times in ten minutes: who comes then is told to come later', async () => {
+    const world = await doors();
+    const start = world.routes[0]!;
+    const ask = () =>
+      collect(start.handle({ params: { app: 'cli_a' }, query: {}, headers: {}, body: Buffer.alloc(0) }));
+    const statuses = Array.from({ length: 10_001 }, () => ask().values[0]?.status);
+    expect(statuses.filter((status) => status === 302)).toHaveLength(10_000);
+    expect((await world.get('/oauth/cli_a/start')).status).toBe(503);
+    world.time.advance(600_000);
+    expect((await world.get('/oauth/cli_a/start')).status).toBe(302);
   });
 
   it('is offered by no app that does not ask for it', async () => {
