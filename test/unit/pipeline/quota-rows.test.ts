@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { partitionFor } from '../../../src/model/partitioner.ts';
 import { QuotaBook } from '../../../src/operators/limit/quota-book.ts';
 import { FixedWindow, SlidingWindow } from '../../../src/sandbox/state/windows.ts';
-import { read, send } from '../../support/calls.ts';
+import { news, react, read, send } from '../../support/calls.ts';
 import { PipelineBench } from '../../support/pipeline-bench.ts';
 import { ScriptedQuotaLog } from '../../support/quota/scripted-quota-log.ts';
 
@@ -130,6 +130,32 @@ describe('quota, as the articles and the cases want it', () => {
         .length,
     ).toBeGreaterThan(50);
     expect(bench.results).toHaveLength(1_500);
+  });
+
+  it('S004-06: 1,200 failing calls a second are at most 1.1 times as many at the upstream, also where no breaker opens', () => {
+    const bench = new PipelineBench({ upstreams: { news: { breaker: 'off', concurrency: 4_096 } } });
+    bench.upstream('news').script = () => ({ status: 500 });
+    bench.start();
+    const reached = () => bench.upstream('news').attempts.length;
+    for (let second = 0; second < 2; second++) {
+      const before = reached();
+      for (let n = 0; n < 1_200; n++) {
+        bench.call(news(`${second}-${n}`));
+        bench.run(1_000 / 1_200);
+      }
+      expect(reached() - before).toBeGreaterThanOrEqual(600);
+      expect(reached() - before).toBeLessThanOrEqual(1.1 * 1_200);
+    }
+  });
+
+  it('S004-06: a POST without a key is never made again after a time-out', () => {
+    const bench = new PipelineBench();
+    bench.upstream().script = () => ({ afterMs: 60_000 });
+    bench.start();
+    bench.call(react('r'));
+    bench.run(600_000);
+    expect(bench.upstream().attempts).toHaveLength(1);
+    expect(bench.deadLetters).toMatchObject([{ reason: 'outcome_unknown' }]);
   });
 
   it('S000-80: one breaker holds the calls of a dead upstream, whether they come from calls or from a delay topic', () => {
