@@ -44,7 +44,13 @@ export async function steadyRound(tierMode: 'sliding' | 'fixed', calls: number):
       atLeast('utilisation', rounded(idealMs / 1_000 / seconds), calls >= 3_000 ? 0.98 : 0),
       atMost('roundTripsPer10Calls', rounded((roundTrips / calls) * 10), 1),
     ],
-    figures: { idealSeconds: idealMs / 1_000, roundTrips, ...arrivals, longestAskMs: longestAsk(told) },
+    figures: {
+      idealSeconds: idealMs / 1_000,
+      roundTrips,
+      ...arrivals,
+      longestAskMs: longestAsk(told),
+      longestStallMs: longestStall(told),
+    },
   };
 }
 
@@ -118,13 +124,16 @@ export async function outageRound(calls: number, { hurtAtMs, hurtForMs }: Times)
       atMost('longestAskMs', Math.round(longestAsk(told)), 275),
       atLeast('sharedAgain', told.filter(together).length, 3),
     ],
-    figures: { seconds, doneAway, ...arrivals },
+    figures: { seconds, doneAway, ...arrivals, longestStallMs: longestStall(told) },
   };
 }
 
 const together = ({ splitAmong }: Told): boolean => splitAmong === 0;
 const factorOf = (told: readonly Told[]): number => Math.min(...told.map(({ factor }) => factor));
 const longestAsk = (told: readonly Told[]): number => Math.max(...told.map(({ longestAskMs }) => longestAskMs));
+// A worker that stands still for longer than windows are stretched, 40 ms, may be refused: then the machine is too small.
+const longestStall = (told: readonly Told[]): number =>
+  Math.round(Math.max(...told.map(({ longestStallMs }) => longestStallMs)));
 const sum = (told: readonly Told[], of: (one: Told) => number): number =>
   told.reduce((total, one) => total + of(one), 0);
 const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;

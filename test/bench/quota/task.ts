@@ -17,6 +17,8 @@ export interface Told {
   readonly roundTrips: number;
   /** Longest time between an ask of the log and its answer, milliseconds. */
   readonly longestAskMs: number;
+  /** Longest time for which the process did nothing else, or was not let run, milliseconds. */
+  readonly longestStallMs: number;
   /** Replicas among which the limits are split; 0: they are counted together. */
   readonly splitAmong: number;
   /** Lowest learned share of a limit. */

@@ -1,4 +1,6 @@
 // A worker of the quota bench: the product's pipeline on a store of its own in memory, its quota counted in the shared Redis.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
 import { tap } from 'rxjs';
 
 import { RedisConnection } from '../../../src/adapters/redis/client.ts';
@@ -26,6 +28,8 @@ const log = new RedisQuotaLog(redis, systemTimers, noLogger, { keyPrefix });
 const warmUps = 150;
 let warmUpTrips = 0;
 let longestAskMs = 0;
+const stallResolutionMs = 5;
+const stalls = monitorEventLoopDelay({ resolution: stallResolutionMs });
 const quota: QuotaLog = {
   take: (ask) => {
     const askedMs = performance.now();
@@ -54,6 +58,7 @@ function tell(kind: Told['kind']): void {
     settled: worker.settled - warmUps,
     roundTrips: log.roundTrips - warmUpTrips,
     longestAskMs,
+    longestStallMs: Math.max(0, stalls.max / 1e6 - stallResolutionMs),
     splitAmong: Math.max(...limiters.map((limiter) => limiter.snapshot(systemClock.now()).splitAmong)),
     factor: Math.min(1, ...limiters.flatMap((limiter) => limiter.uses(systemClock.now()).map(({ factor }) => factor))),
   };
@@ -96,5 +101,7 @@ const whenReady = setInterval(() => {
   clearInterval(whenReady);
   warmUpTrips = log.roundTrips;
   longestAskMs = 0;
+  stalls.reset();
+  stalls.enable();
   tell('ready');
 }, 20);
