@@ -119,6 +119,7 @@ function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
     probe: compileProbe(raw),
     limits: (raw.limits ?? []).map(compileLimit),
     fallback: raw.fallback === 'off' ? 'off' : compileFallback(raw.fallback ?? {}),
+    cacheMs: raw.cache?.ttlMs ?? 0,
     idempotencyKey: raw.idempotencyKey === undefined ? undefined : { ...idempotencyKeyDefaults, ...raw.idempotencyKey },
   };
 }

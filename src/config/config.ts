@@ -109,6 +109,8 @@ export interface UpstreamConfig {
   readonly probe: ProbeConfig | undefined;
   readonly limits: readonly LimitConfig[];
   readonly fallback: FallbackConfig | 'off';
+  /** How long a good answer to a read serves later ones without a call, milliseconds; 0: not at all. */
+  readonly cacheMs: number;
   /** How the upstream recognises a repeated POST or PATCH; `undefined`: it does not. */
   readonly idempotencyKey: { readonly header: string; readonly windowMs: number } | undefined;
 }

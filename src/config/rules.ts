@@ -127,6 +127,9 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Rep
   if (upstream.baseUrl === undefined && !('baseUrl' in own) && !('targets' in own)) {
     report([...at, 'baseUrl'], 'is missing, must be an http:// or https:// address');
   }
+  if (upstream.cache !== undefined && upstream.cache.ttlMs === undefined) {
+    report([...at, 'cache', 'ttlMs'], 'is missing: how old an answer may be depends on what it tells');
+  }
   const { header } = upstream.idempotencyKey ?? {};
   if (upstream.idempotencyKey !== undefined && upstream.profile === 'feishu') {
     report([...at, 'idempotencyKey'], 'is only for profile http: which API of Feishu takes which key is known');

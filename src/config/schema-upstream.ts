@@ -179,7 +179,7 @@ export const upstreamSchema = section(
       'the upstream does a POST or PATCH once, however often it comes with the same key (profile http)',
     ),
     health: section({ path, intervalMs: ms('between two probes'), timeoutMs: ms('for one probe') }),
-    cache: section({ ttlMs: ms('how long a read is kept') }),
+    cache: section({ ttlMs: ms('how long a good answer to a GET serves later ones without a call') }),
     use: Type.Array(Type.String({ minLength: 1 }), { description: 'modules with own operators' }),
   },
   'One API that calls go to',

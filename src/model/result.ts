@@ -52,6 +52,7 @@ export const resultSchema = Type.Object(
         { additionalProperties: false, description: 'Why the answer is not a live one' },
       ),
     ),
+    ageMs: Type.Optional(ms('Age of an answer out of the read cache, which saved the call')),
     attempts: Type.Array(attemptSchema),
     timing: Type.Object(
       {

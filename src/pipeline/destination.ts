@@ -45,6 +45,8 @@ export interface Destination {
   readonly brake: DeadLetterBrake;
   readonly answers: AnswerCache;
   readonly fallback: FallbackPolicy;
+  /** How long a good answer to a read serves later ones without a call, milliseconds; 0: not at all. */
+  readonly cacheMs: number;
   /** Longest time of one attempt, milliseconds. */
   readonly attemptMs: number;
   /** Another number whenever breakers, retry, fallback or times were replaced by others. */

@@ -13,6 +13,7 @@ import { commit } from './stages/commit.ts';
 import { decode } from './stages/decode.ts';
 import { fallback } from './stages/fallback.ts';
 import { hold } from './stages/hold.ts';
+import { recall } from './stages/recall.ts';
 import { retry } from './stages/retry.ts';
 import { schedule } from './stages/schedule.ts';
 import { settle } from './stages/settle.ts';
@@ -31,11 +32,10 @@ import { settle } from './stages/settle.ts';
 export const dispatchPipeline =
   (house: House) =>
   (event$: Observable<SourceEvent>): Observable<Settled> => {
-    const turn$ = event$.pipe(decode(house), admit(house), schedule(house));
+    const turn$ = event$.pipe(decode(house), admit(house), schedule(house), hold(house), cancel(house));
     return turn$.pipe(
-      hold(house),
-      cancel(house),
       claim(house),
+      recall(house),
       attempt(house),
       classify(house),
       retry(house),

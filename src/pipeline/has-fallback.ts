@@ -2,6 +2,7 @@ import { map, type Observable } from 'rxjs';
 
 import { type Call, methodOf } from '../model/call.ts';
 import { type Fallback, fallbackFor, remembersFor } from '../operators/fallback/fallback-for.ts';
+import type { CachedAnswer } from '../ports/answer-cache.ts';
 
 import type { Destination } from './destination.ts';
 
@@ -44,10 +45,24 @@ function mayFindMore(asked: Asked): boolean {
   return destination.answers.mayKnow(answerKey(asked));
 }
 
+/** Whether a call may be answered without asking its upstream: a read where that is declared, and nobody insists on a live answer. */
+export function maySaveCall({ call, destination: { cacheMs } }: Asked): boolean {
+  return cacheMs > 0 && call.fallback !== false && isRead(call);
+}
+
+/** The answer that makes a live one unnecessary, of what this process knows: the same question, not too long ago. */
+export function freshAnswer(asked: Asked, wallMs: number): CachedAnswer | undefined {
+  if (!maySaveCall(asked)) return undefined;
+  const answer = asked.destination.answers.get(answerKey(asked));
+  return answer !== undefined && wallMs - answer.storedAtMs < asked.destination.cacheMs ? answer : undefined;
+}
+
 /** Whether a call's good answer is to be remembered, and for how long; 0: it is not. */
-export function rememberMs({ call, destination: { fallback } }: Asked): number {
-  if (!remembersFor(call.fallback, fallback, isRead(call))) return 0;
-  return fallback.cacheTtlMs > 0 ? fallback.cacheTtlMs : wishedTtlMs;
+export function rememberMs(asked: Asked): number {
+  const { call, destination } = asked;
+  const saves = maySaveCall(asked) ? destination.cacheMs : 0;
+  if (!remembersFor(call.fallback, destination.fallback, isRead(call))) return saves;
+  return Math.max(saves, destination.fallback.cacheTtlMs > 0 ? destination.fallback.cacheTtlMs : wishedTtlMs);
 }
 
 // For a call that asks for "cached" at an upstream whose owner declared nothing.

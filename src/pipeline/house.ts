@@ -132,7 +132,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
     draining
       ? { kind: 'wait', room: drainingRoom, untilMs: Infinity }
-      : gate(item, nowMs, { turns, lines, minWorkMs: options.minWorkMs }),
+      : gate(item, nowMs, { turns, lines, minWorkMs: options.minWorkMs, wall: () => clock.wall() }),
   );
   const lookers = new Set<(destination: Destination) => void>([watchBreakers(parts)]);
   const breakersChanged = (destination: Destination): void => lookers.forEach((look) => look(destination));

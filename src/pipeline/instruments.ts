@@ -1,37 +1,12 @@
 import type { Verdict } from '../model/outcome.ts';
-import type { BreakerSnapshot } from '../operators/breaker/breaker.ts';
-import type { FairLanes } from '../operators/lanes/fair-lanes.ts';
-import type { BucketUse } from '../operators/limit/bucket-table.ts';
-import type { RingSet } from '../operators/ring/ring-set.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Counter, Histogram, Labels, Metrics } from '../ports/metrics.ts';
+import type { Counter, Histogram, Metrics } from '../ports/metrics.ts';
 import type { LimitKey } from '../ports/profile.ts';
-import type { AssignedPartition } from '../ports/record-source.ts';
 
-import type { ClaimKeeper } from './claim-keeper.ts';
-import type { Destination } from './destination.ts';
+import { gauges, type Observed } from './gauges.ts';
 import type { Decoded, Ending, Job } from './job.ts';
-import type { Lines } from './lines.ts';
-import type { Partitions } from './partitions.ts';
-
-/** What the gauges look at. */
-export interface Observed {
-  readonly rings: RingSet<AssignedPartition, Decoded>;
-  readonly lanes: FairLanes<Decoded>;
-  readonly partitions: Partitions;
-  readonly keeper: ClaimKeeper;
-  readonly lines: Lines;
-  readonly destinations: ReadonlyMap<string, Destination>;
-  readonly clock: Clock;
-}
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.8, 1, 2.5, 5, 10, 30, 60];
-const breakerStates = { closed: 0, ramp: 1, 'half-open': 2, open: 3 } as const;
-
-function breakerState({ state, forced }: BreakerSnapshot): number {
-  return breakerStates[forced === 'open' ? 'open' : state];
-}
-
 /** The pipeline's metrics. Gauges read the decisions when somebody scrapes; the hot path only counts. */
 export class Instruments {
   readonly #ended: Counter;
@@ -43,6 +18,7 @@ export class Instruments {
   readonly #held: Counter;
   readonly #superseded: Counter;
   readonly #known: Counter;
+  readonly #reads: Counter;
   readonly #quotaGrants: Counter;
   readonly #quotaRefusals: Counter;
   readonly #quotaSeconds: Histogram;
@@ -91,6 +67,10 @@ export class Instruments {
       'Records that were read again although an earlier owner had finished them, as its commit tells',
       [],
     );
+    this.#reads = metrics.counter('larkspur_reads_total', 'Reads at an upstream with a read cache, by what answered', [
+      'upstream',
+      'tier',
+    ]);
     const bucket = ['upstream', 'bucket'];
     this.#quotaGrants = metrics.counter('larkspur_quota_grants_total', 'Starts that drew from a bucket', bucket);
     this.#quotaRefusals = metrics.counter('larkspur_quota_refusals_total', 'Starts that the upstream refused', bucket);
@@ -101,7 +81,6 @@ export class Instruments {
       seconds,
     );
     gauges(metrics, observed);
-    quotaGauges(metrics, observed);
   }
 
   /** One attempt was judged; `ms` is how long it took. To be called before it is added to the job's history. */
@@ -143,6 +122,11 @@ export class Instruments {
     this.#totalSeconds.observe({ upstream }, (this.#clock.now() - item.received.readAtMs) / 1_000);
   }
 
+  /** A read where answers are kept: from this process, from what all processes share, or live. */
+  read({ destination: { name } }: Job, tier: 'memory' | 'shared' | 'live'): void {
+    this.#reads.add({ upstream: name, tier });
+  }
+
   /** A record came again that an earlier owner had finished. */
   known(): void {
     this.#known.add({});
@@ -152,70 +136,4 @@ export class Instruments {
   superseded(job: Job): void {
     this.#superseded.add({ upstream: job.destination.name });
   }
-}
-
-function quotaGauges(metrics: Metrics, { destinations, clock }: Observed): void {
-  const bucket = ['upstream', 'bucket'];
-  const each = (read: (use: BucketUse) => number) => () =>
-    [...destinations.values()].flatMap(({ name, limiter }) =>
-      limiter.uses(clock.now()).map((use) => [{ upstream: name, bucket: use.label }, read(use)] as const),
-    );
-  metrics.gauge(
-    'larkspur_quota_used_ratio',
-    'Share of the fullest window that is used, of the fullest bucket of that name',
-    bucket,
-    each(({ used }) => used),
-  );
-  metrics.gauge(
-    'larkspur_quota_factor',
-    'Learned share of the configured limits, the lowest of that name',
-    bucket,
-    each(({ factor }) => factor),
-  );
-  metrics.gauge(
-    'larkspur_quota_split',
-    'Replicas among which the limits are split because Redis is or was away; 0: they are counted together',
-    ['upstream'],
-    () => [...destinations.values()].map((d) => [{ upstream: d.name }, d.limiter.snapshot(clock.now()).splitAmong]),
-  );
-}
-
-function gauges(metrics: Metrics, observed: Observed): void {
-  const { rings, lanes, partitions, keeper, lines, destinations, clock } = observed;
-  const place = ({ topic, partition }: AssignedPartition): Labels => ({ topic, partition: String(partition) });
-  const ring = ['topic', 'partition'];
-  metrics.gauge('larkspur_ring_items', 'Records in the ring of a partition', ring, () =>
-    [...rings.stats()].map(({ partition, items }) => [place(partition), items] as const),
-  );
-  metrics.gauge('larkspur_ring_bytes', 'Bytes in the ring of a partition', ring, () =>
-    [...rings.stats()].map(({ partition, bytes }) => [place(partition), bytes] as const),
-  );
-  metrics.gauge('larkspur_partition_paused', '1 while a partition is paused', ring, () =>
-    [...rings.stats()].map(({ partition, paused }) => [place(partition), paused ? 1 : 0] as const),
-  );
-  metrics.gauge('larkspur_commit_distance', 'Records from the first unfinished to the newest taken', ring, () =>
-    [...partitions.stats()].map(({ partition, distance }) => [place(partition), distance] as const),
-  );
-  metrics.gauge('larkspur_lane_items', 'Records queued in lanes', [], () => [[{}, lanes.size] as const]);
-  metrics.gauge('larkspur_turns', 'Records under way, from the lane to the durable end', [], () => [
-    [{}, lanes.inTurn] as const,
-  ]);
-  metrics.gauge('larkspur_parked_keys', 'Keys of our partitions with a call in a delay topic', [], () => [
-    [{}, lines.keys] as const,
-  ]);
-  metrics.gauge('larkspur_claims_open', 'Claims held by this process', [], () => [[{}, keeper.size] as const]);
-  const each = <T>(read: (destination: Destination) => T) => [...destinations.values()].map(read);
-  metrics.gauge('larkspur_in_flight', 'Attempts at an upstream', ['upstream'], () =>
-    each((d) => [{ upstream: d.name }, d.slots.inUse] as const),
-  );
-  metrics.gauge('larkspur_concurrency_limit', 'Attempts that may be made at an upstream at once', ['upstream'], () =>
-    each((d) => [{ upstream: d.name }, d.width.limit] as const),
-  );
-  metrics.gauge('larkspur_breaker_state', '0 closed, 1 ramp, 2 half-open, 3 open', ['upstream', 'breaker'], () =>
-    each((d) =>
-      [...(d.breakers?.entries() ?? [])].map(
-        ([key, breaker]) => [{ upstream: d.name, breaker: key }, breakerState(breaker.snapshot(clock.now()))] as const,
-      ),
-    ).flat(),
-  );
 }

@@ -45,6 +45,15 @@ export interface HeldClaim {
 // The history of a result stays readable and its bytes bounded, however long an outage lasted.
 const mostAttemptsKept = 20;
 
+/** What a call holds while it is at its upstream's door. */
+interface Door {
+  here: boolean;
+  placed: boolean;
+  promised: boolean;
+  /** Called when it leaves: somebody waits for what becomes of it. */
+  left: (() => void) | undefined;
+}
+
 /** What a record asks for. */
 export interface Request {
   readonly call: Call;
@@ -96,10 +105,12 @@ export class Job {
   outOfTime = false;
   /** A wait that is long enough to leave the process, found by the gate of the lanes. */
   leaving: { readonly untilMs: number; readonly why: WaitReason } | undefined;
+  /** Found by the gate of the lanes: what it asks is known, so it takes nothing of its upstream's. */
+  needsNothing = false;
   /** Between its turn and its return to the lane or its end: then its permits and its claim are in use. */
   underWay = false;
   /** What it holds of its upstream's door; kept by the turns. */
-  readonly door = { here: false, placed: false, promised: false };
+  readonly door: Door = { here: false, placed: false, promised: false, left: undefined };
   /** It goes back to its lane with a start of its own at a time. */
   appointed = false;
   /** Nobody wants it any more. */

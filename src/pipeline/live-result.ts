@@ -1,5 +1,6 @@
 import { jsonOrText } from '../model/json-levels.ts';
 import type { Result } from '../model/result.ts';
+import type { CachedAnswer } from '../ports/answer-cache.ts';
 
 import type { Answer, Job, Judged } from './job.ts';
 
@@ -40,6 +41,11 @@ export function resultOf(
   if (response !== undefined) result.response = response;
   if (call.context !== undefined) result.context = call.context;
   return result;
+}
+
+/** A remembered answer as a result carries it. */
+export function cachedResponse(answer: CachedAnswer): Response {
+  return { ...responseOf(answer), ...(answer.code === undefined ? {} : { code: answer.code }) };
 }
 
 /** The bytes of an answer as a result carries them: JSON where it is JSON, else text, else base64. */

@@ -20,6 +20,7 @@ export class Turns {
   /** The lane let the call through. */
   begin(job: Job): void {
     job.underWay = true;
+    if (job.needsNothing) return;
     // Who comes only to end, because it is too late, is let through beyond the places.
     job.door.placed = job.destination.working.tryAcquire();
     job.destination.limiter.promise(job.plan.limits);
@@ -38,6 +39,8 @@ export class Turns {
   /** The attempt is over, or none will be made on this turn: the next call of that upstream may come to the door. */
   leaveDoor(job: Job): void {
     const { door } = job;
+    door.left?.();
+    door.left = undefined;
     if (!door.here) return;
     door.here = false;
     this.granted(job);

@@ -12,9 +12,12 @@ import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Random } from '../ports/random.ts';
 
 /** What of a destination may be replaced while it works. */
-export type Policies = Pick<Destination, 'width' | 'breakers' | 'probe' | 'retry' | 'fallback' | 'attemptMs'>;
+export type Policies = Pick<
+  Destination,
+  'width' | 'breakers' | 'probe' | 'retry' | 'fallback' | 'cacheMs' | 'attemptMs'
+>;
 
-const replaceable = ['breaker', 'probe', 'concurrency', 'concurrencyFloor', 'retry', 'fallback'];
+const replaceable = ['breaker', 'probe', 'concurrency', 'concurrencyFloor', 'retry', 'fallback', 'cacheMs'];
 
 /** The same, while it is being replaced: nobody else may write. */
 export type Replaceable = { -readonly [Name in keyof Policies]: Policies[Name] } & { policies: number };
@@ -34,6 +37,7 @@ export function policiesOf(upstream: UpstreamConfig, apps: Config['apps'], rando
     probe,
     retry: retry === 'off' ? undefined : new RetryPlan(retry, random),
     fallback: fallbackPolicy(fallback),
+    cacheMs: upstream.cacheMs,
     attemptMs: timeouts.attemptMs,
   };
 }
@@ -73,6 +77,10 @@ export function replacePolicies(
   if (differs.includes('fallback')) {
     destination.fallback = next.fallback;
     replaced.push('fallback');
+  }
+  if (differs.includes('cacheMs')) {
+    destination.cacheMs = next.cacheMs;
+    replaced.push('cache');
   }
   if (before.timeouts.attemptMs !== after.timeouts.attemptMs) {
     destination.attemptMs = next.attemptMs;

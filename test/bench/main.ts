@@ -2,13 +2,15 @@
 // ingress (events of Feishu, against a bare webhook), surge (a load that jumps, against a blocking gateway; embedded), kill
 // (kill -9 in the middle, against a control), claims (pairs of claim and finish on one Redis), quota (three workers, one
 // quota in a real Redis), isolation (one of four upstreams hangs), avalanche (one becomes slow; against a gateway without
-// walls), backoff (ways to come again), resilience (one mix of faults for a bare client, a careful one and Larkspur).
+// walls), backoff (ways to come again), cache (reads through memory, Redis and a source), resilience (one mix of faults for
+// a bare client, a careful one and Larkspur).
 import { parseArgs } from 'node:util';
 
 import { type Report, printReport } from '../../src/runtime/report.ts';
 
 import { avalancheReport } from './avalanche/avalanche.ts';
 import { backoffReport } from './backoff/backoff.ts';
+import { cacheReport } from './cache/cache.ts';
 import { claimsReport } from './claims.ts';
 import { ingressReport } from './ingress/ingress.ts';
 import { isolationReport } from './isolation/isolation.ts';
@@ -35,6 +37,7 @@ const scenarios: Readonly<Record<string, (options: BenchOptions) => Promise<Repo
   surge: surgeReport,
   ingress: ingressReport,
   kill: killReport,
+  cache: cacheReport,
   claims: claimsReport,
   quota: quotaReport,
   isolation: isolationReport,

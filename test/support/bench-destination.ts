@@ -36,6 +36,8 @@ export interface BenchUpstream {
   readonly breaker?: Partial<BreakerOptions> | 'off';
   readonly probe?: HealthProbe;
   readonly fallback?: Partial<FallbackPolicy>;
+  /** Default 0: no read cache. */
+  readonly cacheMs?: number;
   /** Default: in memory. */
   readonly answers?: AnswerCache;
   /** For a plain upstream that recognises a repeated POST. */
@@ -90,6 +92,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
     brake: new DeadLetterBrake(),
     answers: settings.answers ?? memoryAnswerCache(clock),
     fallback,
+    cacheMs: settings.cacheMs ?? 0,
     attemptMs,
     policies: 0,
   };

@@ -12,7 +12,7 @@ import type { RedisConnection } from './client.ts';
 
 /** What a {@link RedisAnswerCache} stands on. */
 export interface RedisAnswerCacheParts {
-  readonly redis: RedisConnection;
+  readonly redis: Pick<RedisConnection, 'ready' | 'run'>;
   /** The tier in front: what this process knows. */
   readonly near: AnswerCache;
   /** In front of every key, e.g. `larkspur:answer:news:`. */
@@ -31,25 +31,34 @@ const writeEveryMs = 1_000;
 // How long "nothing there" is believed; spread, so that replicas do not ask in step.
 const absentMs = 2_000;
 const remembered = 10_000;
+// What is near is looked at again after a hundredth of its life: another process may have asked since. Of one question that
+// is 17 reads a second at most, however often it is asked here.
+const lookAgainShare = 0.01;
+const lookAgainMs = 60;
 
 /**
  * Last good answers that all replicas share: in the memory of this process, behind it Redis. Each answer is kept near, and
- * written at most once a second per question. While Redis is away the near tier goes on alone.
+ * written at most once a second per question; what is near serves on while one read looks for a newer one. While Redis is away
+ * the near tier goes on alone.
  */
 export class RedisAnswerCache implements AnswerCache {
   readonly #parts: RedisAnswerCacheParts;
   readonly #written: LRUCache<string, true>;
   readonly #absent: LRUCache<string, true>;
+  readonly #current: LRUCache<string, true>;
 
   constructor(parts: RedisAnswerCacheParts) {
     this.#parts = parts;
     const options = { max: remembered, ...ageBy(parts.clock) };
     this.#written = new LRUCache({ ...options, ttl: writeEveryMs });
     this.#absent = new LRUCache({ ...options, ttl: absentMs });
+    this.#current = new LRUCache({ ...options, ttl: lookAgainMs });
   }
 
   get(key: string): CachedAnswer | undefined {
-    return this.#parts.near.get(key);
+    const known = this.#parts.near.get(key);
+    if (known !== undefined && !this.#current.has(key)) this.#lookAgain(key);
+    return known;
   }
 
   mayKnow(key: string): boolean {
@@ -79,11 +88,22 @@ export class RedisAnswerCache implements AnswerCache {
     const { near, redis } = this.#parts;
     near.put(key, answer, ttlMs);
     this.#absent.delete(key);
+    this.#believe(key, ttlMs);
     if (answer.body.length > mostBytes || this.#written.has(key) || !redis.ready()) return;
     this.#written.set(key, true);
     const write = redis.run('answer-put', (client) => client.set(this.#name(key), packed(answer), 'PX', ttlMs));
     // It is written again with the next answer.
     write.catch(() => this.#written.delete(key));
+  }
+
+  #lookAgain(key: string): void {
+    // Also while Redis is away: it is asked no more often then.
+    this.#current.set(key, true);
+    if (this.#parts.redis.ready()) this.#read(key).catch(() => undefined);
+  }
+
+  #believe(key: string, leftMs: number): void {
+    this.#current.set(key, true, { ttl: Math.max(lookAgainMs, Math.round(leftMs * lookAgainShare)) });
   }
 
   async #read(key: string): Promise<CachedAnswer | undefined> {
@@ -93,9 +113,14 @@ export class RedisAnswerCache implements AnswerCache {
       Promise.all([client.getBuffer(name), client.pttl(name)]),
     );
     const found = bytes === null || leftMs <= 0 ? undefined : unpacked(bytes);
-    if (found === undefined) this.#absent.set(key, true, { ttl: Math.ceil(absentMs * (0.75 + random.next() / 2)) });
-    else near.put(key, found, leftMs);
-    return found;
+    if (found === undefined) {
+      this.#absent.set(key, true, { ttl: Math.ceil(absentMs * (0.75 + random.next() / 2)) });
+      return undefined;
+    }
+    this.#believe(key, leftMs);
+    // Meanwhile this process may have asked itself.
+    if (found.storedAtMs >= (near.get(key)?.storedAtMs ?? 0)) near.put(key, found, leftMs);
+    return near.get(key);
   }
 
   // The question itself may hold what must not stand in a key, and is as long as it likes.

@@ -4,11 +4,10 @@ import type { DeadLetterReason } from '../../model/dead-letter.ts';
 import type { Result } from '../../model/result.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
-import type { CachedAnswer } from '../../ports/answer-cache.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { answerKey, fallbackOf, hasFallback, rememberMs } from '../has-fallback.ts';
 import type { Ended, Ending, Job } from '../job.ts';
-import { responseOf, resultOf } from '../live-result.ts';
+import { cachedResponse, resultOf } from '../live-result.ts';
 
 /** What fallback needs. */
 export interface FallbackContext {
@@ -40,15 +39,11 @@ type NoAnswer = Extract<Ending, { readonly kind: 'dead-letter' }>;
 function answerFor(job: Job, ending: NoAnswer, clock: Clock): Ending {
   const answer = fallbackOf(job);
   if (answer === undefined) return ending;
-  const response = answer.source === 'cache' ? fromCache(answer.answer) : { status: 200, body: answer.body };
+  const response = answer.source === 'cache' ? cachedResponse(answer.answer) : { status: 200, body: answer.body };
   const result = resultOf(job, clock.now(), 'fallback', answer.source, response);
   const because = ending.breakerOpen === true ? 'breaker_open' : ending.reason;
   const age = answer.source === 'cache' ? { ageMs: Math.max(0, clock.wall() - answer.answer.storedAtMs) } : {};
   return { kind: 'result', result: { ...result, fallback: { because, message: ending.message, ...age } } };
-}
-
-function fromCache(answer: CachedAnswer): NonNullable<Result['response']> {
-  return { ...responseOf(answer), ...(answer.code === undefined ? {} : { code: answer.code }) };
 }
 
 function remember(job: Job, { status, source, response }: Result, clock: Clock): void {

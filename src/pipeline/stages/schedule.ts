@@ -5,7 +5,7 @@ import { type FairLanes, type Gate, go } from '../../operators/lanes/fair-lanes.
 import { inLanes, type Place } from '../../operators/lanes/in-lanes.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { AssignedPartition } from '../../ports/record-source.ts';
-import { mayHaveFallback } from '../has-fallback.ts';
+import { freshAnswer, mayHaveFallback, maySaveCall } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
 import { type Lines, offsetOf } from '../lines.ts';
 import { cancelledRoom, limitRoom } from '../rooms.ts';
@@ -66,6 +66,7 @@ interface GateContext {
   readonly turns: Turns;
   readonly lines: Lines;
   readonly minWorkMs: number;
+  readonly wall: () => number;
 }
 
 // How soon a cancelled call is looked at again whose end nobody told the lanes of.
@@ -75,7 +76,7 @@ const cancelLookMs = 1_000;
  * Whether the head of a lane could start now, and if not, which room it waits in and until when. Takes nothing: what it
  * finds free is taken in the attempt. Who would wait for long is let through to leave for a delay topic.
  */
-export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs }: GateContext): Gate {
+export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs, wall }: GateContext): Gate {
   if (item.kind !== 'call' || item.over) return go;
   // It ends out of its turn, which takes an answer of the claims' store: then what is left of it goes.
   if (item.pulled === 'now') return { kind: 'wait', room: cancelledRoom(item.id), untilMs: nowMs + cancelLookMs };
@@ -95,6 +96,8 @@ export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs }: 
   if (nowMs > lastStartMs) return go;
   // Its own wait, and whoever is before it, come first: what it would wait for here it does not need yet.
   if ((item.longWait?.untilMs ?? 0) > nowMs || lines.ahead(item) !== undefined) return go;
+  item.needsNothing = maySaveCall(item) && freshAnswer(item, wall()) !== undefined;
+  if (item.needsNothing) return go;
   if (destination.working.inUse >= destination.working.limit) {
     return wait(item, 'upstream-slots', item.rooms.slots, Infinity);
   }

@@ -10,7 +10,7 @@ import { benchWorker } from './worker.ts';
 
 const names = ['weather', 'news', 'stock', 'ip'];
 const others = names.filter((name) => name !== 'news');
-const perSecond = 200;
+const usualPerSecond = 200;
 const usualSeconds = 20;
 const delayMs = 50;
 const attemptMs = 1_000;
@@ -22,11 +22,12 @@ type Span = readonly [number, number];
 
 /**
  * Four upstreams at 200 calls a second each on one worker. `news` hangs, then answers 503, while its callers triple, then is
- * well again: what of that
- * the three others feel, beside the seconds without a fault in the same run; what callers of `news` get meanwhile; and how
- * it comes back. `--calls` is the number of calls an upstream gets in each phase.
+ * well again: what of that the three others feel, beside the seconds without a fault in the same run; what callers of `news`
+ * get meanwhile; and how it comes back. `--calls` is the number of calls an upstream gets in each phase, then at a quarter of
+ * the rate.
  */
 export async function isolationReport({ calls, tell }: BenchOptions): Promise<Report> {
+  const perSecond = calls > 0 ? usualPerSecond / 4 : usualPerSecond;
   const seconds = calls > 0 ? Math.max(3, calls / perSecond) : usualSeconds;
   const upstreams = await Upstreams.start(delayMs);
   const declared = names.map((name) => [name, { baseUrl: `${upstreams.url}/${name}`, ...settings }] as const);
@@ -131,7 +132,7 @@ function report(traffic: Traffic, spans: Spans, { lost, most, house }: Aside): R
     atMost('lost', lost, 0),
   ];
   return reportOf('isolation', bars, {
-    perSecond,
+    offeredPerSecond: round((traffic.offered * 1_000) / (spans.recovery[1] - spans.before[0])),
     delayMs,
     offered: traffic.offered,
     house,

@@ -30,10 +30,17 @@ describeWithEachRedis('last good answers', (url) => {
     await redis.close();
   });
   let replicas = 0;
+  let reads = 0;
   /** A replica of its own: only Redis is shared. */
   const replica = (prefix: string): RedisAnswerCache =>
     new RedisAnswerCache({
-      redis,
+      redis: {
+        ready: () => redis.ready(),
+        run: (name, task) => {
+          if (name === 'answer-get') reads++;
+          return redis.run(name, task);
+        },
+      },
       near: memoryAnswerCache(systemClock),
       prefix: `larkspur:answer:${prefix}:`,
       clock: systemClock,
@@ -89,6 +96,33 @@ describeWithEachRedis('last good answers', (url) => {
     expect(one.mayKnow('question')).toBe(false);
     one.put('question', answer('1'), 60_000);
     expect(one.get('question')).toEqual(answer('1'));
+  });
+
+  it('S004-27: of a question that is asked all the time are read from Redis at most 20 times a second, and follow what another process wrote', async () => {
+    const [one, other] = [replica('hot'), replica('hot')];
+    one.put('question', answer('old'), 2_000);
+    await written('hot');
+    await firstValueFrom(other.lookUp('question'));
+    const startedMs = performance.now();
+    const before = reads;
+    let asked = 0;
+    let newest: string | undefined;
+    let rewritten = false;
+    while (performance.now() - startedMs < 1_500) {
+      for (let i = 0; i < 100; i++) newest = other.get('question')?.body.toString();
+      asked += 100;
+      if (!rewritten && performance.now() - startedMs > 1_100) {
+        rewritten = true;
+        one.put('question', { ...answer('new'), storedAtMs: 2_000 }, 2_000);
+      }
+      await new Promise((later) => setTimeout(later, 1));
+    }
+
+    expect(asked).toBeGreaterThan(10_000);
+    expect(newest).toBe('new');
+    const seconds = (performance.now() - startedMs) / 1_000;
+    expect(reads - before).toBeLessThanOrEqual(20 * seconds);
+    expect(reads - before).toBeGreaterThan(5);
   });
 
   it('that are large stay in their process', async () => {

@@ -20,5 +20,6 @@ export function commandsInSource(): string[] {
 /** Patterns of the keys that the configuration takes and does not act on. */
 export function keysNotActedOn(): string[] {
   const source = textOf('src/config/not-acted-on.ts');
-  return [...source.matchAll(/^ {2}'([^']+)',$/gm)].map(([, pattern = '']) => pattern);
+  const [, list = ''] = /const patterns: readonly string\[\] = \[([^\]]*)\]/.exec(source) ?? [];
+  return [...list.matchAll(/'([^']+)'/g)].map(([, pattern = '']) => pattern);
 }
