@@ -22,7 +22,7 @@ it('S000-18: 100,000 waiting retries share one timer and little memory, and each
   const place = (n: number) =>
     ({ lane: `key-${n}`, owner, priority: 'normal', tenant: `t-${n % 100}`, cost: 1 }) as const;
   work$.pipe(inLanes({ ...options, place })).subscribe({
-    error: (error) => expect.fail(String(error)),
+    error: (error: unknown) => expect.fail(String(error)),
     next: (turn: Turn<number>) => {
       const { item } = turn;
       if (first[item] === 1) {
