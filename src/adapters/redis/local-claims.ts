@@ -27,7 +27,8 @@ export class LocalClaims {
   }
 
   has(id: string): boolean {
-    return this.#claims.has(id);
+    // Mostly there are none, and to look for an id is to hash it.
+    return this.#claims.size > 0 && this.#claims.has(id);
   }
 
   /** Whether a claim is ours and may be for `leaseMs` more; one that may not is forgotten, and its call asks the store. */
