@@ -25,7 +25,7 @@ export type PemTexts = ReadonlyMap<string, string>;
 export function compile(raw: RawConfig, pem: PemTexts): Config {
   const upstreams: Record<string, UpstreamConfig> = Object.create(null) as Record<string, UpstreamConfig>;
   for (const [name, upstream] of Object.entries(raw.upstreams ?? {})) upstreams[name] = compileUpstream(name, upstream);
-  const { ring, lanes, claims, commit } = raw.worker ?? {};
+  const { ring, lanes, claims, commit, outcomeLines } = raw.worker ?? {};
   const config: Config = {
     kafka: raw.kafka === undefined ? undefined : compileKafka(raw.kafka, pem),
     redis: raw.redis?.url === undefined ? undefined : { ...serviceDefaults.redis, ...raw.redis, url: raw.redis.url },
@@ -61,6 +61,7 @@ export function compile(raw: RawConfig, pem: PemTexts): Config {
       lanes: { ...defaults.worker.lanes, ...lanes },
       claims: { ...defaults.worker.claims, ...claims },
       commit: { ...defaults.worker.commit, ...commit },
+      outcomeLines: { ...defaults.worker.outcomeLines, ...outcomeLines },
     },
     logLevel: raw.logLevel ?? defaults.logLevel,
     drainMs: raw.drainMs ?? defaults.drainMs,

@@ -141,6 +141,13 @@ export interface WorkerConfig {
     readonly intervalMs: number;
     readonly everyDone: number;
   };
+  /** How much the log says about how records end. */
+  readonly outcomeLines: {
+    /** Of the calls that went well, 0 to 1. */
+    readonly successShare: number;
+    /** Of one kind of other ending. */
+    readonly perSecond: number;
+  };
 }
 
 /** Where claims and quota of several workers live. */

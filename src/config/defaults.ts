@@ -39,6 +39,7 @@ export const defaults = {
       unkeyedTtlMs: 7 * 86_400_000,
     },
     commit: { intervalMs: 500, everyDone: 1_000 },
+    outcomeLines: { successShare: 0.01, perSecond: 10 },
   },
   logLevel: 'info',
   drainMs: 20_000,

@@ -1,7 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 import { routeSchema } from './schema-route.ts';
-import { ms, oneOf, section, upstreamSchema } from './schema-upstream.ts';
+import { oneOf, section, upstreamSchema } from './schema-upstream.ts';
+import { bytes, items, workerSchema } from './schema-worker.ts';
 
 // 1 to 65535.
 const port = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})';
@@ -11,8 +12,6 @@ const address = Type.String({
 });
 const secret = (description: string) =>
   Type.String({ minLength: 1, maxLength: 4096, pattern: '^[\\x21-\\x7e]+$', description });
-const bytes = (description: string) => Type.Integer({ minimum: 1024, maximum: 2 ** 31, description });
-const items = (description: string, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, description });
 
 const kafka = section(
   {
@@ -66,36 +65,6 @@ const events = section(
   },
   'Events of Feishu that come over HTTP',
 );
-
-const worker = section({
-  inFlight: items('calls in flight at once in this process', 10_000),
-  ring: section(
-    {
-      capacity: items('records per partition; rounded up to a power of two', 1_048_576),
-      highItems: items('pause the partition at so many records'),
-      lowItems: items('resume it at so many'),
-      highBytes: bytes('pause the partition at so many bytes'),
-      lowBytes: bytes('resume it at so many'),
-      totalBytes: bytes('bytes over all partitions'),
-    },
-    'Buffer in front of the lanes',
-  ),
-  lanes: section({ items: items('records waiting between ring and attempt, over all partitions', 1_000_000) }),
-  claims: section({
-    leaseMs: ms('how long a claim is held without a sign of life'),
-    renewMs: ms('between two signs of life'),
-    ttlMs: Type.Integer({ minimum: 60_000, maximum: 90 * 86_400_000, description: 'how long a finished id is known' }),
-    unkeyedTtlMs: Type.Integer({
-      minimum: 60_000,
-      maximum: 90 * 86_400_000,
-      description: 'the same for APIs without an idempotency key',
-    }),
-  }),
-  commit: section({
-    intervalMs: ms('longest time between two commits'),
-    everyDone: items('commit after so many finished records'),
-  }),
-});
 
 /** The whole configuration file. Every key may be left out. */
 export const configSchema = Type.Partial(
@@ -194,7 +163,7 @@ export const configSchema = Type.Partial(
       }),
       routes: Type.Array(routeSchema, { maxItems: 1000, description: 'which event goes where' }),
       events,
-      worker,
+      worker: workerSchema,
       profiles: Type.Record(Type.String(), Type.Unknown(), { description: 'workers with topics of their own' }),
       logLevel: oneOf(['debug', 'info', 'warn', 'error', 'silent']),
       drainMs: Type.Integer({ minimum: 0, maximum: 600_000, description: 'longest time for an orderly end' }),

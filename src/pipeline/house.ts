@@ -21,6 +21,7 @@ import type { Destination } from './destination.ts';
 import { Instruments } from './instruments.ts';
 import type { Decoded } from './job.ts';
 import { Lines } from './lines.ts';
+import { OutcomeLines, type OutcomeLineOptions } from './outcome-lines.ts';
 import { Partitions } from './partitions.ts';
 import { limitRoom } from './rooms.ts';
 import type { AdmitContext } from './stages/admit.ts';
@@ -52,6 +53,7 @@ export interface HouseOptions {
   readonly commitEveryRecords: number;
   readonly leases: LeaseOptions;
   readonly claimTtlMs: ClaimLife;
+  readonly outcomeLines: OutcomeLineOptions;
 }
 
 /** Defaults of the pipeline. */
@@ -66,6 +68,7 @@ export const houseDefaults: HouseOptions = {
   commitEveryRecords: 1_000,
   leases: leaseDefaults,
   claimTtlMs: claimLifeDefaults,
+  outcomeLines: { successShare: 0.01, perSecond: 10 },
 };
 
 /** What comes from outside: ports and the upstreams. */
@@ -176,6 +179,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     lines,
     turns,
     instruments,
+    outcomes: new OutcomeLines(parts, options.outcomeLines),
     demand: new Demand(),
     cancellations,
     known: (item) => {

@@ -62,6 +62,7 @@ export function responseOf({ status, contentType, body }: Answer): Response {
   return response;
 }
 
-function tenths(ms: number): number {
+/** To a tenth of a millisecond. */
+export function tenths(ms: number): number {
   return Math.round(ms * 10) / 10;
 }

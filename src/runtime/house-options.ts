@@ -6,7 +6,7 @@ import { type HouseOptions, houseDefaults } from '../pipeline/house.ts';
 const turnsPerAttempt = 4;
 
 /** Sizes and times of the pipeline from the configuration. */
-export function houseOptions({ inFlight, ring, lanes, claims, commit }: WorkerConfig): HouseOptions {
+export function houseOptions({ inFlight, ring, lanes, claims, commit, outcomeLines }: WorkerConfig): HouseOptions {
   return {
     ...houseDefaults,
     ringCapacity: ring.capacity,
@@ -22,6 +22,7 @@ export function houseOptions({ inFlight, ring, lanes, claims, commit }: WorkerCo
     commitEveryMs: commit.intervalMs,
     commitEveryRecords: commit.everyDone,
     leases: { ...houseDefaults.leases, leaseMs: claims.leaseMs, renewEveryMs: claims.renewMs },
+    outcomeLines,
     claimTtlMs: { keyed: claims.ttlMs, unkeyed: claims.unkeyedTtlMs },
   };
 }

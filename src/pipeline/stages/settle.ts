@@ -13,6 +13,7 @@ import type { ClaimKeeper } from '../claim-keeper.ts';
 import type { Instruments } from '../instruments.ts';
 import type { Decoded, Ended, Ending, HeldClaim, Job, Settled } from '../job.ts';
 import type { Lines } from '../lines.ts';
+import type { OutcomeLines } from '../outcome-lines.ts';
 import type { Partitions } from '../partitions.ts';
 import { cancelledRoom } from '../rooms.ts';
 import { type Terminal, terminalOf, withoutBody } from '../terminal-record.ts';
@@ -32,6 +33,7 @@ export interface SettleContext {
   readonly sink: RecordSink;
   readonly turns: Turns;
   readonly instruments: Instruments;
+  readonly outcomes: OutcomeLines;
   readonly log: Logger;
 }
 
@@ -73,7 +75,10 @@ function cancel(id: string, ended: Ended, context: SettleContext): Observable<Se
   });
 }
 
-function settled({ item, turn, ending }: Ended, { turns, instruments, cancellations, lanes }: SettleContext): Settled {
+function settled(
+  { item, turn, ending }: Ended,
+  { turns, instruments, cancellations, lanes, outcomes }: SettleContext,
+): Settled {
   turns.end(item, turn);
   if (item.kind === 'call') {
     item.over = true;
@@ -86,6 +91,7 @@ function settled({ item, turn, ending }: Ended, { turns, instruments, cancellati
     }
   }
   instruments.settled(item, ending);
+  outcomes.ended(item, ending);
   return { received: item.received, ending: ending.kind };
 }
 
