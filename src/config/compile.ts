@@ -10,7 +10,7 @@ import type {
   ProbeConfig,
   UpstreamConfig,
 } from './config.ts';
-import { defaults, idempotencyKeyDefaults, probeDefaults, serviceDefaults } from './defaults.ts';
+import { defaults, healthDefaults, idempotencyKeyDefaults, probeDefaults, serviceDefaults } from './defaults.ts';
 import { compileRoutes } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
@@ -119,6 +119,7 @@ function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
     breaker: raw.breaker === 'off' ? 'off' : compileBreaker(raw.breaker ?? {}),
     probe: compileProbe(raw),
     limits: (raw.limits ?? []).map(compileLimit),
+    health: raw.health === undefined ? undefined : { ...healthDefaults, ...raw.health },
     fallback: raw.fallback === 'off' ? 'off' : compileFallback(raw.fallback ?? {}),
     cacheMs: raw.cache?.ttlMs ?? 0,
     idempotencyKey: raw.idempotencyKey === undefined ? undefined : { ...idempotencyKeyDefaults, ...raw.idempotencyKey },

@@ -108,6 +108,8 @@ export interface UpstreamConfig {
   /** `undefined`: calls themselves find out. */
   readonly probe: ProbeConfig | undefined;
   readonly limits: readonly LimitConfig[];
+  /** A GET that tells people how it is; `undefined`: nobody asks. */
+  readonly health: { readonly path: string; readonly intervalMs: number; readonly timeoutMs: number } | undefined;
   readonly fallback: FallbackConfig | 'off';
   /** How long a good answer to a read serves later ones without a call, milliseconds; 0: not at all. */
   readonly cacheMs: number;

@@ -63,6 +63,13 @@ export const serviceDefaults = {
   redis: { cluster: false, keyPrefix: 'larkspur:', replicas: 0, replicasWaitMs: 50 },
 } satisfies RawConfig;
 
+/** What holds for a health check once it is declared. */
+export const healthDefaults = {
+  path: '/health',
+  intervalMs: 10_000,
+  timeoutMs: 3_000,
+} satisfies RawUpstream['health'];
+
 /** What holds for a declared probe. Feishu hands out a token that lives for half an hour or longer. */
 export const probeDefaults = { headers: {}, expect: 200, withinMs: 800, minExpireS: 1_800 };
 
@@ -95,6 +102,7 @@ export function upstreamDefaults(name: string, written: RawUpstream): RawUpstrea
     breaker: breakerFor(written, attemptMs),
     limits: [],
     fallback: fallbackFor(written),
+    ...(written.health === undefined ? {} : { health: healthDefaults }),
     ...(written.idempotencyKey === undefined ? {} : { idempotencyKey: idempotencyKeyDefaults }),
   };
 }

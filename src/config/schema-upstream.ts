@@ -178,7 +178,10 @@ export const upstreamSchema = section(
       },
       'the upstream does a POST or PATCH once, however often it comes with the same key (profile http)',
     ),
-    health: section({ path, intervalMs: ms('between two probes'), timeoutMs: ms('for one probe') }),
+    health: section(
+      { path, intervalMs: ms('from an answer to the next question'), timeoutMs: ms('for one answer') },
+      'a GET that tells how it is, on /admin/api-health; no call depends on it',
+    ),
     cache: section({ ttlMs: ms('how long a good answer to a GET serves later ones without a call') }),
     use: Type.Array(Type.String({ minLength: 1 }), { description: 'modules with own operators' }),
   },

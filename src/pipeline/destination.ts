@@ -12,6 +12,7 @@ import type { TokenSource } from '../ports/token-source.ts';
 import type { Upstream } from '../ports/upstream.ts';
 
 import type { DeadLetterBrake } from './dead-letter-brake.ts';
+import type { HealthCheck } from './health/health-state.ts';
 import type { Slots } from './slots.ts';
 
 /** What answers when there is no live answer, and when. */
@@ -39,6 +40,8 @@ export interface Destination {
   readonly breakers: BreakerRegistry | undefined;
   /** Sent while a breaker is open. `undefined`: calls themselves find out whether the upstream is back. */
   readonly probe: HealthProbe | undefined;
+  /** Asked from time to time how it is, for who looks at it. `undefined`: nobody asks. */
+  readonly health: HealthCheck | undefined;
   /** `undefined` for `retry: off`: one attempt. */
   readonly retry: RetryPlan | undefined;
   budget(breakerKey: string): RetryBudget;

@@ -1,4 +1,4 @@
-import { defaultIfEmpty, forkJoin, map, type Observable, Subject } from 'rxjs';
+import { defaultIfEmpty, forkJoin, map, merge, type Observable, Subject } from 'rxjs';
 
 import { Demand } from '../operators/demand.ts';
 import { eachOf } from '../operators/lanes/each-of.ts';
@@ -18,6 +18,7 @@ import { Cancellations } from './cancellations.ts';
 import { ClaimKeeper, type ClaimLife, claimLifeDefaults, leaseDefaults, type LeaseOptions } from './claim-keeper.ts';
 import { declaredProbes } from './declared-probes.ts';
 import type { Destination } from './destination.ts';
+import { activeChecks } from './health/active-checks.ts';
 import { Instruments } from './instruments.ts';
 import type { Decoded } from './job.ts';
 import { Lines } from './lines.ts';
@@ -103,13 +104,13 @@ export interface House
   readonly instruments: Instruments;
   /** Takes in an upstream that was added to `destinations`. */
   welcome(destination: Destination): void;
-  /** A destination has other breakers now: they are watched, and probed where a probe is declared. */
+  /** A destination has other breakers or another health check now: they are watched, and probed where that is declared. */
   breakersChanged(destination: Destination): void;
   /** Lets no further record begin; what is under way goes on. Emits once, when nothing is under way any more. */
   drain(): Observable<void>;
   /** Gives claims back whose partition was lost, so that its next owner need not wait for the leases. Runs until unsubscribed. */
   readonly returnClaims$: Observable<void>;
-  /** Sends the declared probes of open breakers. Runs until unsubscribed, never emits. */
+  /** Sends the declared probes of open breakers, and asks how upstreams are. Runs until unsubscribed, never emits. */
   readonly probes$: Observable<never>;
   /** Gives back the claims of calls that wait, and commits what is done. Emits once. */
   finish(): Observable<void>;
@@ -168,6 +169,11 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     destinations: parts.destinations,
     clock,
   });
+  const eachDestination = (look: (destination: Destination) => void): (() => void) => {
+    for (const destination of parts.destinations.values()) look(destination);
+    lookers.add(look);
+    return () => void lookers.delete(look);
+  };
   const house: House = {
     ...parts,
     ...options,
@@ -194,15 +200,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     },
     returnClaims$: abandoned$.pipe(eachOf((partition) => keeper.giveBack(partition))),
     breakersChanged,
-    probes$: declaredProbes({
-      ...parts,
-      lanes,
-      eachDestination: (look) => {
-        for (const destination of parts.destinations.values()) look(destination);
-        lookers.add(look);
-        return () => void lookers.delete(look);
-      },
-    }),
+    probes$: merge(declaredProbes({ ...parts, lanes, eachDestination }), activeChecks({ ...parts, eachDestination })),
     drain() {
       draining = true;
       for (const { partition } of rings.stats()) rings.hold(partition, drainingRoom);

@@ -8,16 +8,17 @@ import { AdaptiveConcurrency, adaptiveConcurrencyDefaults } from '../operators/b
 import { fallbackDefaults } from '../operators/fallback/options.ts';
 import { RetryPlan } from '../operators/retry/retry-plan.ts';
 import type { Destination, FallbackPolicy } from '../pipeline/destination.ts';
+import type { HealthCheck } from '../pipeline/health/health-state.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Random } from '../ports/random.ts';
 
 /** What of a destination may be replaced while it works. */
 export type Policies = Pick<
   Destination,
-  'width' | 'breakers' | 'probe' | 'retry' | 'fallback' | 'cacheMs' | 'attemptMs'
+  'width' | 'breakers' | 'probe' | 'health' | 'retry' | 'fallback' | 'cacheMs' | 'attemptMs'
 >;
 
-const replaceable = ['breaker', 'probe', 'concurrency', 'concurrencyFloor', 'retry', 'fallback', 'cacheMs'];
+const replaceable = ['breaker', 'probe', 'concurrency', 'concurrencyFloor', 'retry', 'fallback', 'cacheMs', 'health'];
 
 /** The same, while it is being replaced: nobody else may write. */
 export type Replaceable = { -readonly [Name in keyof Policies]: Policies[Name] } & { policies: number };
@@ -35,6 +36,7 @@ export function policiesOf(upstream: UpstreamConfig, apps: Config['apps'], rando
     }),
     breakers: breaker === undefined ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
     probe,
+    health: healthOf(upstream),
     retry: retry === 'off' ? undefined : new RetryPlan(retry, random),
     fallback: fallbackPolicy(fallback),
     cacheMs: upstream.cacheMs,
@@ -70,6 +72,10 @@ export function replacePolicies(
     destination.width = next.width;
     replaced.push('concurrency');
   }
+  if (differs.includes('health')) {
+    destination.health = next.health;
+    replaced.push('health');
+  }
   if (differs.includes('retry')) {
     destination.retry = next.retry;
     replaced.push('retry');
@@ -98,6 +104,13 @@ function probeOf({ probe, baseUrl }: UpstreamConfig, apps: Config['apps']): Heal
   if (path !== undefined) return httpProbe({ ...probe, pathPrefix, path });
   const [app] = apps;
   return app === undefined ? undefined : tokenProbe({ ...probe, pathPrefix, app });
+}
+
+function healthOf({ health, baseUrl }: UpstreamConfig): HealthCheck | undefined {
+  if (health === undefined) return undefined;
+  const { path, intervalMs, timeoutMs: withinMs } = health;
+  const probe = httpProbe({ pathPrefix: prefixOf(baseUrl), path, headers: {}, expect: 200, withinMs });
+  return { probe, intervalMs, last: undefined };
 }
 
 /** The path of a base URL, without a trailing slash. */

@@ -62,7 +62,7 @@ export function startWorker(
     replace: (upstreams) => {
       for (const { destination, replaced, waiting, breakersBefore } of destinations.replace(upstreams)) {
         const { name } = destination;
-        if (replaced.includes('breaker')) house.breakersChanged(destination);
+        if (replaced.includes('breaker') || replaced.includes('health')) house.breakersChanged(destination);
         for (const key of breakersBefore) house.lanes.wake(breakerRoom(name, key));
         parts.log.info({ upstream: name, replaced, waiting }, 'an upstream follows its changed policies');
       }

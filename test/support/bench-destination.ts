@@ -35,6 +35,7 @@ export interface BenchUpstream {
   readonly retry?: Partial<RetryOptions> | 'off';
   readonly breaker?: Partial<BreakerOptions> | 'off';
   readonly probe?: HealthProbe;
+  readonly health?: { readonly probe: HealthProbe; readonly intervalMs: number };
   readonly fallback?: Partial<FallbackPolicy>;
   /** Default 0: no read cache. */
   readonly cacheMs?: number;
@@ -83,6 +84,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
     bucketLimit: bucketConcurrency,
     breakers: breaker === undefined ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
     probe: settings.probe,
+    health: settings.health && { ...settings.health, last: undefined },
     retry: retry === undefined ? undefined : new RetryPlan(retry, random),
     budget: (key) => {
       let budget = budgets.get(key);

@@ -3,13 +3,15 @@ import type { BreakerSnapshot } from '../../operators/breaker/breaker.ts';
 import type { Destination } from '../destination.ts';
 import type { House } from '../house.ts';
 
-/** `down`: not called at present; `unhealthy`: called, and failing or recovering; `healthy`: neither. */
-export type HealthState = 'healthy' | 'unhealthy' | 'down';
+import { type Checked, type HealthState, worseOf } from './health-state.ts';
 
 /** How an upstream is, as this worker sees it. */
 export interface ApiHealth {
   readonly name: string;
+  /** The worse of what calls and the active check say. */
   readonly state: HealthState;
+  /** What the active check found last; `undefined` where none is declared, and before the first. */
+  readonly check: Checked | undefined;
   readonly inFlight: number;
   readonly slots: number;
   readonly waitingForSlot: number;
@@ -45,7 +47,8 @@ function healthOf(destination: Destination, errors: ReadonlyMap<Destination, Att
   });
   return {
     name,
-    state: worstOf(breakers.map(stateOf)),
+    state: worseOf(worstOf(breakers.map(stateOf)), destination.health?.last?.state ?? 'healthy'),
+    check: destination.health?.last,
     inFlight: slots.inUse,
     slots: slots.limit,
     waitingForSlot: slots.waiting,
