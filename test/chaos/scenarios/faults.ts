@@ -69,7 +69,7 @@ async function run(house: LiveHouse, rule: FaultRule, count: number) {
     atLeast('faults', played, 1),
     // Every fault is an attempt that failed, as the results tell it; a busy machine may let others time out as well.
     atMost('faultsUntold', Math.max(0, played - attempts.filter((one) => one.class !== 'success').length), 0),
-    ...(rule.kind === '429' ? [atMost('callsBeforeReset', startsBeforeReset(sandbox.requests(1_000)), 0)] : []),
+    ...(rule.kind === '429' ? [atMost('callsBeforeReset', startsBeforeReset(attempts), 0)] : []),
   ];
   return {
     bars,
@@ -89,15 +89,17 @@ function healing(results: readonly Result[]): { readonly detectMs: number; reado
   };
 }
 
-/** Requests of the API that arrived between a refusal and its reset; those already under way at that moment do not count. */
-function startsBeforeReset(requests: ReturnType<LiveHouse['sandbox']['requests']>): number {
-  const refused = requests.filter(({ status }) => status === 429).map(({ arrivedAtMs }) => arrivedAtMs);
-  // What left before the answer was read may still arrive a moment later.
-  const onTheWayMs = 250;
-  const messages = requests.filter(({ path }) => path.startsWith('/open-apis/im/'));
-  return messages.filter(({ arrivedAtMs }) =>
-    refused.some((atMs) => arrivedAtMs > atMs + onTheWayMs && arrivedAtMs < atMs + resetSeconds * 1_000),
-  ).length;
+/** Attempts that began after the answer to a refused one was there, and before its reset. */
+function startsBeforeReset(attempts: readonly Result['attempts'][number][]): number {
+  // Times of results are whole milliseconds.
+  const roundingMs = 2;
+  const answersMs = attempts
+    .filter((one) => one.class === 'rate-limited')
+    .map((one) => Date.parse(one.started) + one.ms);
+  return attempts.filter(({ started }) => {
+    const startMs = Date.parse(started);
+    return answersMs.some((atMs) => startMs > atMs + roundingMs && startMs < atMs + resetSeconds * 1_000 - roundingMs);
+  }).length;
 }
 
 const messageTo = (id: string, chat: string, n: number) => ({
