@@ -112,6 +112,7 @@ function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
     concurrency: raw.concurrency ?? 1,
     concurrencyFloor: raw.concurrencyFloor ?? 1,
     bucketConcurrency: raw.bucketConcurrency ?? 1,
+    bulkSpreadMs: raw.bulkSpreadMs ?? 0,
     connections: raw.connections ?? 1,
     maxResponseBytes: raw.maxResponseBytes ?? 0,
     timeouts: { connectMs, attemptMs, totalMs },

@@ -97,6 +97,8 @@ export interface UpstreamConfig {
   readonly concurrencyFloor: number;
   /** Calls in flight at once per quota bucket, in this process. */
   readonly bucketConcurrency: number;
+  /** Bulk calls that come at a full or half hour are spread over so long after it; 0: they are not. */
+  readonly bulkSpreadMs: number;
   /** Open sockets. */
   readonly connections: number;
   /** A longer answer ends as `response_too_large`. */

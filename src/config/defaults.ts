@@ -91,6 +91,7 @@ export function upstreamDefaults(name: string, written: RawUpstream): RawUpstrea
     concurrency,
     concurrencyFloor: Math.min(adaptiveConcurrencyDefaults.floor, concurrency),
     bucketConcurrency: Math.min(32, concurrency),
+    bulkSpreadMs: 0,
     connections: concurrency,
     maxResponseBytes: MiB,
     timeouts: {

@@ -139,6 +139,11 @@ export const upstreamSchema = section(
       10_000,
     ),
     bucketConcurrency: count('calls in flight at once per quota bucket', 1, 10_000),
+    bulkSpreadMs: Type.Integer({
+      minimum: 0,
+      maximum: 1_200_000,
+      description: 'bulk calls that come at a full or half hour are spread over so long after it; 0: they are not',
+    }),
     connections: count('open sockets per address', 1, 10_000),
     maxResponseBytes: count('a longer answer ends as response_too_large', 1024, 64 * 1024 * 1024),
     timeouts: section({

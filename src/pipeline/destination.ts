@@ -54,6 +54,8 @@ export interface Destination {
   readonly attemptMs: number;
   /** Another number whenever breakers, retry, fallback or times were replaced by others. */
   readonly policies: number;
+  /** Bulk calls that come at a full or half hour are spread over so long after it, milliseconds; 0: they are not. */
+  readonly bulkSpreadMs: number;
   /** Turns out at once per quota bucket. */
   readonly bucketLimit: number;
   /**

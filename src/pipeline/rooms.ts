@@ -7,6 +7,9 @@ export const breakerRoom = (destination: string, key: string): string => `breake
 /** Room in which lanes wait for quota. */
 export const limitRoom = (destination: string, key: string): string => `limit:${destination}:${key}`;
 
+/** Room in which bulk calls wait for their second after a full or half hour. */
+export const halfHourRoom = (destination: string, slot: number): string => `half-hour:${destination}:${slot}`;
+
 /** The rooms of an upstream's calls. */
 export interface Rooms {
   readonly slots: string;
@@ -26,5 +29,6 @@ export function roomsOf(destination: { readonly name: string }, breakerKey: stri
   }
   return rooms;
 }
+
 /** Where what is left of a cancelled call waits for its end. */
 export const cancelledRoom = (id: string): string => `cancelled:${id}`;

@@ -2,6 +2,7 @@
 export const waitReasons = [
   'upstream-slots',
   'rate-limit',
+  'half-hour',
   'breaker',
   'retry',
   'claim',

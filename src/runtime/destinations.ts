@@ -138,6 +138,7 @@ function destinationOf(
     policies: 0,
     slots: new Slots(width, processSlots),
     working: new Bulkhead({ limit: () => placesAtDoor(width()) }),
+    bulkSpreadMs: upstream.bulkSpreadMs,
     bucketLimit: upstream.bucketConcurrency,
   };
   return destination;

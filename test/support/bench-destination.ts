@@ -30,6 +30,7 @@ export interface BenchUpstream {
   readonly script?: (attempt: SeenAttempt) => Reply;
   readonly concurrency?: number;
   readonly bucketConcurrency?: number;
+  readonly bulkSpreadMs?: number;
   readonly attemptMs?: number;
   readonly limits?: readonly RateWindow[];
   readonly retry?: Partial<RetryOptions> | 'off';
@@ -81,6 +82,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
     width,
     slots: new Slots(() => width.limit, process.slots),
     working: new Bulkhead({ limit: () => placesAtDoor(width.limit) }),
+    bulkSpreadMs: settings.bulkSpreadMs ?? 0,
     bucketLimit: bucketConcurrency,
     breakers: breaker === undefined ? undefined : new BreakerRegistry({ optionsOf: () => breaker, random }),
     probe: settings.probe,

@@ -49,6 +49,7 @@ function sleeping(job: Job, untilMs: number, house: Looked): Wait {
     case 'order':
       return { ...behindOutside(job, house), ...time };
     case 'retry':
+    case 'half-hour':
     case 'upstream-slots':
     case 'room':
     case undefined:

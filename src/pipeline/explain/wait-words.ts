@@ -11,6 +11,7 @@ import type { Looked } from './find-record.ts';
 export const waitWords: Readonly<Record<WaitReason, string>> = {
   'upstream-slots': 'a free place at its upstream',
   'rate-limit': 'quota',
+  'half-hour': 'its second after the full or half hour',
   breaker: 'its upstream, which is not called at present',
   retry: 'its next attempt',
   claim: 'its claim',

@@ -87,6 +87,16 @@ function inRoom(job: Job, room: string, house: Looked): Wait[] {
       return [{ ...quota(job, room.slice(`limit:${job.destination.name}:`.length), house), ...more }];
     case 'breaker':
       return [{ ...breaker(job, house), ...more }];
+    case 'half-hour':
+      return [
+        {
+          what: 'quota',
+          on: job.destination.name,
+          why: 'everybody calls at full and half hours, so bulk calls are spread over some time after them',
+          cure: `nothing: it goes on by itself; upstreams.${job.destination.name}.bulkSpreadMs sets over how long`,
+          ...more,
+        },
+      ];
     case 'slots':
       return [{ ...slots(job), ...more }, ...hanging(job, house)];
     case 'bucket':

@@ -5,12 +5,14 @@ import { type FairLanes, type Gate, go } from '../../operators/lanes/fair-lanes.
 import { inLanes, type Place } from '../../operators/lanes/in-lanes.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { AssignedPartition } from '../../ports/record-source.ts';
+import { halfHourOf } from '../half-hour.ts';
 import { freshAnswer, mayHaveFallback, maySaveCall } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
 import { type Lines, offsetOf } from '../lines.ts';
-import { cancelledRoom, limitRoom } from '../rooms.ts';
+import { cancelledRoom, halfHourRoom, limitRoom } from '../rooms.ts';
 import type { Turns } from '../turns.ts';
 import { shouldLeave } from '../waiting.ts';
+import type { WaitReason } from '../waits.ts';
 
 /** What schedule needs. */
 export interface ScheduleContext {
@@ -82,7 +84,7 @@ export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs, wa
   if (item.pulled === 'now') return { kind: 'wait', room: cancelledRoom(item.id), untilMs: nowMs + cancelLookMs };
   item.adoptPolicies();
   const lastStartMs = item.deadlineMs - minWorkMs;
-  const wait = (job: Job, why: 'rate-limit' | 'breaker' | 'upstream-slots', room: string, untilMs: number): Gate => {
+  const wait = (job: Job, why: WaitReason, room: string, untilMs: number): Gate => {
     // Waiting past the last useful moment helps nobody: let it through to end as too late, or to its fallback.
     if (untilMs !== Infinity && untilMs > lastStartMs) return go;
     job.waits(why, nowMs);
@@ -98,6 +100,10 @@ export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs, wa
   if ((item.longWait?.untilMs ?? 0) > nowMs || lines.ahead(item) !== undefined) return go;
   item.needsNothing = maySaveCall(item) && freshAnswer(item, wall()) !== undefined;
   if (item.needsNothing) return go;
+  const peak = halfHourOf(item, wall);
+  if (peak !== undefined) {
+    return wait(item, 'half-hour', halfHourRoom(destination.name, peak.slot), nowMs + peak.waitMs);
+  }
   if (destination.working.inUse >= destination.working.limit) {
     return wait(item, 'upstream-slots', item.rooms.slots, Infinity);
   }
