@@ -105,10 +105,12 @@ function powerOfTwo(atLeast: number): number {
 
 function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
   const { connectMs = 0, attemptMs = 0, totalMs = 0 } = raw.timeouts ?? {};
+  const targets = (raw.targets ?? [raw.baseUrl ?? '']).map((url) => url.replace(/\/+$/, ''));
   return {
     name,
     profile: raw.profile ?? 'http',
-    baseUrl: (raw.baseUrl ?? raw.targets?.[0] ?? '').replace(/\/+$/, ''),
+    baseUrl: targets[0] ?? '',
+    targets,
     concurrency: raw.concurrency ?? 1,
     concurrencyFloor: raw.concurrencyFloor ?? 1,
     bucketConcurrency: raw.bucketConcurrency ?? 1,

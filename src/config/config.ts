@@ -91,6 +91,8 @@ export interface UpstreamConfig {
   readonly profile: 'feishu' | 'http';
   /** Without a trailing slash; may hold a path that all calls get in front. */
   readonly baseUrl: string;
+  /** Equal addresses, the first of which is `baseUrl`; one chosen by health for each attempt. */
+  readonly targets: readonly string[];
   /** Calls in flight at once, in this process. */
   readonly concurrency: number;
   /** How far timeouts narrow that. */

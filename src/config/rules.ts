@@ -7,6 +7,7 @@ import { notAbove, type Report } from './not-above.ts';
 import { routeTargets } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
+import { targetRules } from './target-rules.ts';
 import { type Path } from './tree.ts';
 
 /**
@@ -130,6 +131,7 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Rep
   if (upstream.cache !== undefined && upstream.cache.ttlMs === undefined) {
     report([...at, 'cache', 'ttlMs'], 'is missing: how old an answer may be depends on what it tells');
   }
+  targetRules(at, own, report);
   const { header } = upstream.idempotencyKey ?? {};
   if (upstream.idempotencyKey !== undefined && upstream.profile === 'feishu') {
     report([...at, 'idempotencyKey'], 'is only for profile http: which API of Feishu takes which key is known');

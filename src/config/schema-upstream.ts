@@ -130,7 +130,11 @@ export const upstreamSchema = section(
   {
     profile: oneOf(['feishu', 'http'], 'what Larkspur knows about it'),
     baseUrl,
-    targets: Type.Array(baseUrl, { minItems: 1, maxItems: 64, description: 'several equal addresses' }),
+    targets: Type.Array(baseUrl, {
+      minItems: 1,
+      maxItems: 64,
+      description: 'several equal addresses, chosen by health; instead of baseUrl',
+    }),
     preset: oneOf(presetNames, 'numbers to start from'),
     concurrency: count('calls in flight at once', 1, 10_000),
     concurrencyFloor: count(

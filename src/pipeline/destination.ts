@@ -5,6 +5,7 @@ import type { FallbackOptions } from '../operators/fallback/options.ts';
 import type { SharedLimiter } from '../operators/limit/shared-limiter.ts';
 import type { RetryBudget } from '../operators/retry/retry-budget.ts';
 import type { RetryPlan } from '../operators/retry/retry-plan.ts';
+import type { TargetView } from '../operators/targets/target-choice.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Profile } from '../ports/profile.ts';
@@ -29,6 +30,8 @@ export interface Destination {
   readonly name: string;
   readonly profile: Profile;
   readonly upstream: Upstream;
+  /** How its addresses are, where it has several; else empty. */
+  targets(nowMs: number): readonly (TargetView & { readonly url: string })[];
   /** `undefined` for upstreams that take no token. */
   readonly tokens: TokenSource | undefined;
   readonly limiter: SharedLimiter;

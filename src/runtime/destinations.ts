@@ -2,12 +2,14 @@ import { firstValueFrom } from 'rxjs';
 
 import { FeishuTokens, type FeishuTokensOptions } from '../adapters/feishu/tokens.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
+import { TargetedUpstream } from '../adapters/http/targets.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
 import type { Config, UpstreamConfig } from '../config/config.ts';
 import { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
 import { SharedLimiter } from '../operators/limit/shared-limiter.ts';
 import { type BudgetOptions, retryDefaults } from '../operators/retry/options.ts';
 import { RetryBudget } from '../operators/retry/retry-budget.ts';
+import { TargetChoice } from '../operators/targets/target-choice.ts';
 import { DeadLetterBrake } from '../pipeline/dead-letter-brake.ts';
 import type { Destination } from '../pipeline/destination.ts';
 import { placesAtDoor, Slots } from '../pipeline/slots.ts';
@@ -68,9 +70,9 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
   );
   const add = (upstream: UpstreamConfig): Destination => {
     const options = { connections: upstream.connections, connectTimeoutMs: upstream.timeouts.connectMs };
-    const pool = new OriginPool(upstream.baseUrl, options, parts.clock);
-    pools.push(pool);
-    const destination = destinationOf(upstream, config, pool, processSlots, parts);
+    const own = upstream.targets.map((url) => new OriginPool(url, options, parts.clock));
+    pools.push(...own);
+    const destination = destinationOf(upstream, config, own, processSlots, parts);
     if (destination.tokens !== undefined) tokens.set(upstream.name, destination.tokens);
     byName.set(upstream.name, destination);
     configs.set(upstream.name, upstream);
@@ -109,17 +111,23 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
 function destinationOf(
   upstream: UpstreamConfig,
   { apps }: Config,
-  pool: OriginPool,
+  pools: readonly OriginPool[],
   processSlots: Slots,
   { clock, timers, random, metrics, quota, answers, shared }: DestinationParts,
 ): Destination & Replaceable & { readonly tokens: FeishuTokens | undefined } {
   const { name, baseUrl, retry } = upstream;
-  const sender = new HttpUpstream(pool, { maxResponseBytes: upstream.maxResponseBytes });
+  const { maxResponseBytes, targets } = upstream;
+  const choice = new TargetChoice(targets.length, random);
+  const senders = pools.map((pool) => new HttpUpstream(pool, { maxResponseBytes }));
+  const [only, ...others] = senders;
+  const sender = only !== undefined && others.length === 0 ? only : new TargetedUpstream(senders, choice, clock);
   const width = (): number => destination.width.limit;
   const destination: ReturnType<typeof destinationOf> = {
     name,
     profile: profileOf(upstream, apps),
     upstream: sender,
+    targets: (nowMs) =>
+      others.length === 0 ? [] : choice.views(nowMs).map((view, index) => ({ url: targets[index] ?? '', ...view })),
     tokens:
       upstream.profile === 'feishu'
         ? new FeishuTokens({

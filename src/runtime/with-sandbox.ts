@@ -10,6 +10,6 @@ export function withSandbox(config: Config, url: string, changes: Partial<Upstre
   return {
     ...config,
     apps: config.apps.length > 0 ? config.apps : [sandboxApp],
-    upstreams: { ...config.upstreams, feishu: { ...feishu, ...changes, baseUrl: url } },
+    upstreams: { ...config.upstreams, feishu: { ...feishu, ...changes, baseUrl: url, targets: [url] } },
   };
 }

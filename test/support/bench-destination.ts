@@ -77,6 +77,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
     name,
     profile: profileOf(name, settings),
     upstream: process.upstream,
+    targets: () => [],
     tokens: isFeishu(name, settings) ? process.tokens : undefined,
     limiter: new SharedLimiter({ log: process.quota, clock, timers: process.timers }),
     width,

@@ -15,6 +15,8 @@ export interface ApiHealth {
   readonly inFlight: number;
   readonly slots: number;
   readonly waitingForSlot: number;
+  /** Of an upstream with several addresses. */
+  readonly targets: ReturnType<Destination['targets']>;
   readonly breakers: readonly {
     readonly key: string;
     readonly state: BreakerSnapshot['state'];
@@ -52,6 +54,7 @@ function healthOf(destination: Destination, errors: ReadonlyMap<Destination, Att
     inFlight: slots.inUse,
     slots: slots.limit,
     waitingForSlot: slots.waiting,
+    targets: destination.targets(nowMs),
     breakers,
     lastError: errors.get(destination),
   };

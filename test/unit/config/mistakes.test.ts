@@ -9,6 +9,19 @@ const load = files.load.bind(files);
 const mistakes = files.mistakes.bind(files);
 
 describe('mistakes', () => {
+  it.each([
+    ['baseUrl: http://a, targets: [http://a]', 'a.baseUrl (FILE:1): stands beside targets: give one of the two'],
+    ['targets: [http://a, http://b, http://a]', 'a.targets[2] (FILE:1): is http://a, which stands in the list before'],
+    [
+      'targets: [http://a/v1, http://b/v1/, http://c/v2]',
+      'a.targets[2] (FILE:1): has the path /v2, must be that of the first, /v1',
+    ],
+    ['cache: {}, baseUrl: http://a', 'a.cache.ttlMs (FILE:1): is missing'],
+    ['baseUrl: http://a, concurrency: 3, concurrencyFloor: 4', 'a.concurrencyFloor (FILE:1): is 4, must not be above'],
+  ])('name what does not fit together at an upstream: %s', (upstream, mistake) => {
+    expect(mistakes(`upstreams: { a: { ${upstream} } }`)).toEqual([expect.stringContaining(mistake)]);
+  });
+
   it.each(['apps: &a [*a]', 'upstreams: &a { feishu: *a }'])('name a file that holds itself: %s', (yaml) => {
     expect(mistakes(yaml)).toEqual([expect.stringContaining('holds itself or expands too far')]);
   });

@@ -78,7 +78,6 @@ redis: { url: "redis://r" }
 `);
 
     expect(warnings).toEqual([
-      'upstreams.a.targets is accepted but not acted on in this version',
       'upstreams.a.use is accepted but not acted on in this version',
       'redis is not used without kafka: embedded mode keeps its claims in the data folder',
     ]);

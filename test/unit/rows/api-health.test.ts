@@ -40,7 +40,7 @@ upstreams:
   weather: { baseUrl: 'http://127.0.0.1:${well}', health: {} }
   news: { baseUrl: 'http://127.0.0.1:${sick}/v2', health: { path: /status } }
   stock: { baseUrl: 'http://127.0.0.1:${gone}', health: {} }
-  ip: { baseUrl: 'http://127.0.0.1:${well}' }
+  ip: { targets: ['http://127.0.0.1:${well}', 'http://127.0.0.1:${gone}'] }
 `);
     files.remove();
     const served = await serve(config, [], { worker: true, ingress: false });
@@ -63,6 +63,10 @@ upstreams:
         },
         ip: { state: 'healthy', check: undefined },
       });
+      const [ip] = (await health()).filter(({ name }) => name === 'ip');
+      expect(ip?.['targets']).toEqual(
+        [well, gone].map((port) => ({ url: `http://127.0.0.1:${port}`, state: 'closed', inFlight: 0, usualMs: 0 })),
+      );
       expect(asked.sort()).toEqual(['200 GET /health', '500 GET /v2/status']);
     } finally {
       await served.stop();
