@@ -32,6 +32,13 @@ export type Exchange =
       readonly message: string;
     };
 
+/** The bytes of an answer, for the result. */
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly body: Buffer;
+}
+
 /** The finer kind of a class, where the dispatcher acts on it. */
 export type VerdictKind =
   | 'ok'

@@ -1,6 +1,6 @@
 import type { Call } from '../model/call.ts';
 import type { DeadLetterReason } from '../model/dead-letter.ts';
-import type { Exchange, Verdict } from '../model/outcome.ts';
+import type { Answer, Exchange, Verdict } from '../model/outcome.ts';
 import type { Attempt, Result } from '../model/result.ts';
 import { isoTime } from '../model/time.ts';
 import type { Breaker, Permit } from '../operators/breaker/breaker.ts';
@@ -258,13 +258,6 @@ export interface Judged {
   readonly tokenVersion: number | undefined;
   /** The answer's bytes, when one came. */
   readonly answer: Answer | undefined;
-}
-
-/** The bytes of an answer, for the result. */
-export interface Answer {
-  readonly status: number;
-  readonly contentType: string | undefined;
-  readonly body: Buffer;
 }
 
 /** A record that needs nothing more than to be written down. */

@@ -1,8 +1,9 @@
 import { jsonOrText } from '../model/json-levels.ts';
+import type { Answer } from '../model/outcome.ts';
 import type { Result } from '../model/result.ts';
 import type { CachedAnswer } from '../ports/answer-cache.ts';
 
-import type { Answer, Job, Judged } from './job.ts';
+import type { Job, Judged } from './job.ts';
 
 type Response = NonNullable<Result['response']>;
 

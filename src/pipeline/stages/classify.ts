@@ -1,6 +1,6 @@
 import { map, type OperatorFunction } from 'rxjs';
 
-import type { Verdict } from '../../model/outcome.ts';
+import type { Answer, Verdict } from '../../model/outcome.ts';
 import { isoTime } from '../../model/time.ts';
 import type { FairLanes } from '../../operators/lanes/fair-lanes.ts';
 import { spreadWaitMs } from '../../operators/retry/retry-after.ts';
@@ -9,7 +9,7 @@ import type { Logger } from '../../ports/logger.ts';
 import type { Random } from '../../ports/random.ts';
 import { mayHaveActed } from '../endings.ts';
 import type { Instruments } from '../instruments.ts';
-import type { Answer, Attempted, Decoded, Ended, Judged } from '../job.ts';
+import type { Attempted, Decoded, Ended, Judged } from '../job.ts';
 
 /** What classify needs. */
 export interface ClassifyContext {
