@@ -36,6 +36,8 @@ interface AppConfig {
   /** Lets users consent to calls in their name. */
   readonly oauth?:
     { readonly redirectUri: string; readonly scopes: readonly string[]; readonly accountsUrl: string } | undefined;
+  /** Its events and callbacks come over a connection that each ingress opens, beside its doors. */
+  readonly longConnection?: boolean;
   readonly encryptKey: string | undefined;
   readonly verificationToken: string | undefined;
   /** Those that still count while they are replaced. */

@@ -66,7 +66,10 @@ function apps(config: RawConfig, report: Report): void {
     if (seen.has(id)) report(['apps', index, 'id'], `is ${id}, which stands in the list before`);
     seen.add(id);
   }
-  for (const [index, { kind, oauth }] of (config.apps ?? []).entries()) {
+  for (const [index, { kind, oauth, longConnection }] of (config.apps ?? []).entries()) {
+    if (kind === 'store' && longConnection === true) {
+      report(['apps', index, 'longConnection'], 'is not offered by Feishu to a store app');
+    }
     const why =
       kind === 'store' ? 'its tickets are kept' : oauth === undefined ? undefined : 'tokens of users are kept';
     if (why !== undefined && config.tokenKey === undefined) report(['apps', index], `needs tokenKey: ${why} sealed`);

@@ -146,6 +146,9 @@ export const configSchema = Type.Partial(
                 { additionalProperties: false, description: 'lets users consent to calls in their name' },
               ),
             ),
+            longConnection: Type.Optional(
+              Type.Boolean({ description: 'its events and callbacks come over a connection that each ingress opens' }),
+            ),
             encryptKey: Type.Optional(secret('Encrypt Key')),
             verificationToken: Type.Optional(secret('Verification Token')),
             previousEncryptKey: Type.Optional(secret('Encrypt Key that still counts while it is replaced')),

@@ -6,11 +6,12 @@ import { SealedTickets } from '../adapters/feishu/app-tickets.ts';
 import { AuthCalls } from '../adapters/feishu/auth-calls.ts';
 import { FeishuConsent } from '../adapters/feishu/consent.ts';
 import { UserTokens } from '../adapters/feishu/user-tokens.ts';
+import type { ReadinessCheck } from '../adapters/http/admin-routes.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
 import type { Config, UpstreamConfig } from '../config/config.ts';
 import type { AskService } from '../ingress/feishu/callback-desk.ts';
-import { feishuRoutes } from '../ingress/feishu/doors.ts';
+import { feishuDoors } from '../ingress/feishu/doors.ts';
 import { EventNotes } from '../ingress/feishu/event-notes.ts';
 import { oauthRoutes } from '../ingress/oauth/oauth-doors.ts';
 import { checkCall } from '../model/contracts.ts';
@@ -21,6 +22,7 @@ import type { HttpRoute } from '../ports/http-route.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { UserConsent } from '../ports/user-consent.ts';
 
+import { startLinks } from './links.ts';
 import type { LiveRoutes } from './live-routes.ts';
 import { profileOf } from './profiles.ts';
 import { type SharedTokens, sharedTokens } from './shared-tokens.ts';
@@ -29,8 +31,12 @@ import type { Stores, WorldParts } from './stores.ts';
 /** The doors of Feishu, with the sockets that answer callbacks. */
 export interface EventDoors {
   readonly routes: readonly HttpRoute[];
+  /** Whether the long connections that are wanted are open. */
+  readiness(): readonly ReadinessCheck[];
   /** Callbacks go to these upstreams from now on, too. */
   replace(upstreams: Config['upstreams']): void;
+  /** Takes nothing more over long connections. */
+  stop(): Promise<void>;
   /** Ends them. */
   close(): Promise<void>;
 }
@@ -47,7 +53,7 @@ export function eventDoors(config: Config, live: LiveRoutes, stores: Stores, par
           ...{ consent, vault: shared.vault, clock: parts.clock, timers: parts.timers },
           secretText: () => randomBytes(32).toString('base64url'),
         });
-  const routes = feishuRoutes({
+  const feishu = feishuDoors({
     apps: config.apps.map((app) => ({
       id: app.id,
       encryptKeys: present(app.encryptKey, app.previousEncryptKey),
@@ -69,9 +75,12 @@ export function eventDoors(config: Config, live: LiveRoutes, stores: Stores, par
     }),
     ready: () => stores.readiness().every(({ ready }) => ready),
   });
+  const links = startLinks(config, feishu, parts);
   return {
-    routes: [...routes, ...oauth],
+    routes: [...feishu.routes, ...oauth],
+    readiness: () => links.readiness(),
     replace: (upstreams) => services.replace(upstreams),
+    stop: () => links.stop(),
     close: () => services.close(),
   };
 }

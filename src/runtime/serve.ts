@@ -85,6 +85,7 @@ export async function serve(
     // Routes first: what they make of an event is for the worker.
     await routes?.stop();
     const stopped = (await worker?.stop()) ?? 'drained';
+    await doors?.stop();
     await Promise.all(servers.map((server) => server.close()));
     await doors?.close();
     await live?.close();
@@ -98,7 +99,7 @@ export async function serve(
       ...explainRoutes({ explain: (ref) => explain(ref, stores, worker?.house) }),
       ...adminRoutes({
         metrics: parts.metrics,
-        readiness: () => stores.readiness(),
+        readiness: () => [...stores.readiness(), ...(doors?.readiness() ?? [])],
         status: () => (worker === undefined ? {} : statusOf(worker.house)),
         health: () => (worker === undefined ? [] : apiHealth(worker.house)),
         tail: (topic, last) =>

@@ -3,6 +3,7 @@ import type { EventTarget } from './events/seal.ts';
 import type { TrafficPlan, TrafficReport } from './events/traffic.ts';
 import type { FaultRule } from './faults/fault-rule.ts';
 import type { EffectsReport, Expected, Verdict } from './ledger/ledger.ts';
+import type { Links } from './link/links.ts';
 import type { SandboxSettings } from './settings.ts';
 import type { BucketFigures } from './state/limits.ts';
 import type { LoggedRequest } from './state/request-log.ts';
@@ -49,6 +50,8 @@ export interface Sandbox {
   stats(): SandboxStats;
   /** Revokes live tokens. `stuck`: the token endpoint goes on giving the dead one. Returns how many. */
   revokeTokens(which?: { readonly app?: string; readonly stuck?: boolean }): number;
+  /** Long connections, and how they are treated. */
+  readonly links: Pick<Links, 'connected' | 'deliver' | 'drop' | 'setFaults'>;
   /** Sends events to a receiver, as Feishu does. Resolves when each was taken or given up. */
   sendEvents(plan: TrafficPlan): Promise<TrafficReport>;
   /** Asks a receiver to prove itself, as Feishu does when its address is saved. */

@@ -11,6 +11,7 @@ import { watchRules } from './faults/watch-rules.ts';
 import { controlRoutes } from './http/control.ts';
 import { apiRoutes } from './http/routes.ts';
 import { Ledger } from './ledger/ledger.ts';
+import { Links } from './link/links.ts';
 import type { SandboxOptions } from './options.ts';
 import type { Sandbox } from './sandbox-api.ts';
 import { parseSettings, settingsDefaults } from './settings.ts';
@@ -36,6 +37,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     bodyLimit: 40 * 1024 * 1024,
     routerOptions: { maxParamLength: 500 },
   });
+  const links = new Links({ timers: world.timers, random }, (app, secret) => world.tokens.admits(app, secret));
   const connections = countConnections(server);
   let fileMistakes = (): readonly string[] => [];
   let stopWatching = (): void => undefined;
@@ -51,6 +53,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     },
     close: async () => {
       stopWatching();
+      links.drop();
       await server.close();
     },
     effects: (last = 100) => world.ledger.report(last),
@@ -80,7 +83,8 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       ...world.limits.figures(),
     }),
     revokeTokens: ({ app, stuck } = {}) => world.tokens.revoke(app === undefined ? {} : { app }, stuck),
-    ...eventSender({ clock: world.clock, timers: world.timers, random }),
+    links,
+    ...eventSender({ clock: world.clock, timers: world.timers, random }, links),
     reset: () => {
       for (const part of [world.ledger, world.replay, world.requests, world.limits]) part.clear();
       world.faults.clearCounts();
@@ -89,6 +93,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
   refuse('settings', sandbox.configure(options.settings ?? {}));
   refuse('faults', sandbox.setFaults(options.faults ?? []));
+  links.serve(server);
   apiRoutes(server, world);
   controlRoutes(server, sandbox);
   ({ port, url } = await listen(server, options));

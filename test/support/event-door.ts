@@ -8,7 +8,7 @@ import { createMetrics, type ScrapableMetrics } from '../../src/adapters/prometh
 import { openRoutes } from '../../src/adapters/routes/routes.ts';
 import { defaults } from '../../src/config/defaults.ts';
 import type { AskService } from '../../src/ingress/feishu/callback-desk.ts';
-import { type EventDoorSettings, feishuRoutes } from '../../src/ingress/feishu/doors.ts';
+import { type EventDoorSettings, feishuDoors } from '../../src/ingress/feishu/doors.ts';
 import type { EventApp } from '../../src/ingress/feishu/event-app.ts';
 import { EventNotes } from '../../src/ingress/feishu/event-notes.ts';
 import type { Event } from '../../src/model/event.ts';
@@ -79,7 +79,7 @@ export async function openEventDoor(options: EventDoorOptions = {}): Promise<Eve
     beside?.store ??
     openEmbedded({ data: 'memory', clock: time, timers: time, logger: log, topics: topicDeclarations });
   const openedRoutes = openRoutes(options.routes ?? [], time);
-  const routes = feishuRoutes({
+  const feishu = feishuDoors({
     apps,
     settings: { ...defaults.events, ...settings },
     sink: options.sink?.(store) ?? store.sink,
@@ -94,7 +94,14 @@ export async function openEventDoor(options: EventDoorOptions = {}): Promise<Eve
     notes: options.notes?.(store) ?? new EventNotes({ tickets: { keep: () => of(undefined) } }),
     ready,
   });
-  const server = await startServer({ name: 'ingress', host: '127.0.0.1', port: 0, routes, log, metrics });
+  const server = await startServer({
+    name: 'ingress',
+    host: '127.0.0.1',
+    port: 0,
+    routes: feishu.routes,
+    log,
+    metrics,
+  });
   const post = (door: string, body: string | Buffer, headers: Record<string, string>, app: string) =>
     httpAsk(server.port, `/feishu/${app}/${door}`, {
       method: 'POST',

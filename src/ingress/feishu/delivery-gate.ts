@@ -5,9 +5,9 @@ import type { Counter, Metrics } from '../../ports/metrics.ts';
 
 import { noDoor, notJson, refusal } from './answers.ts';
 import { canBeVerified, type EventApp } from './event-app.ts';
-import { eventRecord } from './event-record.ts';
+import { type Arrival, eventRecord } from './event-record.ts';
 import type { Window } from './freshness.ts';
-import { type Delivery, openDelivery, type Refusal } from './open-delivery.ts';
+import { type Delivery, openDelivery, readBody, type Refusal } from './open-delivery.ts';
 import { type FeishuEvent, readEvent } from './read-event.ts';
 
 /** An event that has proved where it comes from. */
@@ -21,6 +21,12 @@ export interface Admitted {
   readonly key: string;
   /** Since it was made, milliseconds. */
   readonly ageMs: number;
+}
+
+/** What goes no further, and what it is answered. */
+interface Turned {
+  readonly kind: 'answer';
+  readonly answer: HttpResponse;
 }
 
 const lateAfterMs = 600_000;
@@ -43,7 +49,7 @@ export class DeliveryGate {
   }
 
   /** Judges a request. */
-  admit({ params, headers, body }: HttpRequest): Admitted | { readonly kind: 'answer'; readonly answer: HttpResponse } {
+  admit({ params, headers, body }: HttpRequest): Admitted | Turned {
     const app = this.#apps.get(params['app'] ?? '');
     if (app === undefined || !canBeVerified(app)) return { kind: 'answer', answer: noDoor() };
     if (!isJson(headers['content-type'])) return this.#answer(app.id, 'malformed', notJson());
@@ -53,14 +59,30 @@ export class DeliveryGate {
     if (delivery.kind === 'challenge') {
       return this.#answer(app.id, 'challenge', jsonResponse(200, { challenge: delivery.challenge }));
     }
+    return this.#event(app.id, delivery, { via: 'webhook', headers, receivedAtMs });
+  }
+
+  /** Judges what came over the long connection of an app: who opened that has proved itself. */
+  admitLinked(app: string, payload: Buffer, requestId: string | undefined): Admitted | Turned {
+    const body = readBody(payload);
+    if (body === undefined) return this.#answer(app, 'malformed', refusal('malformed'));
+    const headers: HttpRequest['headers'] = requestId === undefined ? {} : { 'x-request-id': requestId };
+    return this.#event(app, body, { via: 'long-connection', headers, receivedAtMs: this.#clock.wall() });
+  }
+
+  #event(
+    app: string,
+    delivery: Extract<Delivery, { kind: 'body' }>,
+    { receivedAtMs, via, headers }: Pick<Arrival, 'headers' | 'receivedAtMs' | 'via'>,
+  ): Admitted | Turned {
     const event = eventOf(app, delivery);
-    if (typeof event === 'string') return this.#answer(app.id, event, refusal(event));
-    if (event.idIsHash) this.#withoutId.add({ app: app.id });
+    if (typeof event === 'string') return this.#answer(app, event, refusal(event));
+    if (event.idIsHash) this.#withoutId.add({ app });
     const ageMs = receivedAtMs - (event.createdAtMs ?? receivedAtMs);
-    const arrival = { app: app.id, receivedAtMs, via: 'webhook', late: ageMs > lateAfterMs, headers } as const;
+    const record = eventRecord(event, { app, receivedAtMs, via, late: ageMs > lateAfterMs, headers });
     const { tenant = '', type, id } = event;
-    const key = [app.id, tenant, type, id].map(encodeURIComponent).join('/');
-    return { kind: 'event', app: app.id, event, record: eventRecord(event, arrival), key, ageMs };
+    const key = [app, tenant, type, id].map(encodeURIComponent).join('/');
+    return { kind: 'event', app, event, record, key, ageMs };
   }
 
   /** Counts how a delivery ended. @param outcome of a closed list */
@@ -74,11 +96,11 @@ export class DeliveryGate {
   }
 }
 
-function eventOf(app: EventApp, { body, text }: Extract<Delivery, { kind: 'body' }>): FeishuEvent | Refusal {
+function eventOf(app: string, { body, text }: Extract<Delivery, { kind: 'body' }>): FeishuEvent | Refusal {
   const event = readEvent(body, text);
   if (event === undefined) return 'malformed';
   // Two apps may share a key, but not their events.
-  return event.app === undefined || event.app === app.id ? event : 'wrong-app';
+  return event.app === undefined || event.app === app ? event : 'wrong-app';
 }
 
 function isJson(contentType: string | undefined): boolean {

@@ -1,6 +1,7 @@
 import { defer, map, merge, mergeMap, type Observable, of, take, tap } from 'rxjs';
 
 import type { HttpRequest, HttpResponse } from '../../model/http.ts';
+import { callbackTypes } from '../../model/route.ts';
 import { after } from '../../operators/interop/after.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
@@ -54,6 +55,17 @@ export interface EventDoorOptions {
   ready(): boolean;
 }
 
+/** The ways in. */
+export interface FeishuDoors {
+  readonly routes: readonly HttpRoute[];
+  /**
+   * Takes what came over the long connection of an app, an event or a callback; emits the answer that it would have had over
+   * HTTP, once, then completes.
+   * @param requestId goes with the event from here on
+   */
+  take(app: string, payload: Buffer, requestId: string | undefined): Observable<HttpResponse>;
+}
+
 const maxBodyBytes = 1_048_576;
 
 /**
@@ -64,7 +76,7 @@ const maxBodyBytes = 1_048_576;
  * 404 for an app that is not configured or has nothing to verify with, 413 and 415 to bodies that are too large or no JSON.
  * 503 with `Retry-After` when an event could not be stored in time: Feishu then delivers it again.
  */
-export function feishuRoutes(options: EventDoorOptions): readonly HttpRoute[] {
+export function feishuDoors(options: EventDoorOptions): FeishuDoors {
   const { settings, metrics } = options;
   const gate = new DeliveryGate(options.apps, settings, options.clock, metrics);
   const intake = new EventIntake(options, settings);
@@ -104,6 +116,10 @@ export function feishuRoutes(options: EventDoorOptions): readonly HttpRoute[] {
     if (admitted.kind === 'answer') return of(admitted.answer);
     // What is for the house alone is no callback, wherever it is delivered.
     if (options.notes.take(admitted.app, admitted.event) !== undefined) return store(admitted);
+    return answer(admitted);
+  }
+
+  function answer(admitted: Admitted): Observable<HttpResponse> {
     return desk.answer(admitted).pipe(
       map(({ outcome, response }) => {
         gate.count(admitted.app, outcome);
@@ -123,7 +139,16 @@ export function feishuRoutes(options: EventDoorOptions): readonly HttpRoute[] {
     path: '/feishu/:app/callbacks',
     handle: (request) => defer(() => takeCallback(request)),
   };
-  return [events, callbacks];
+  return {
+    routes: [events, callbacks],
+    take(app, payload, requestId) {
+      return defer(() => {
+        const admitted = gate.admitLinked(app, payload, requestId);
+        if (admitted.kind === 'answer') return of(admitted.answer);
+        return callbackTypes.has(admitted.event.type) ? answer(admitted) : store(admitted);
+      });
+    },
+  } satisfies FeishuDoors;
 }
 
 function gauges(metrics: Metrics, intake: EventIntake, desk: CallbackDesk): void {

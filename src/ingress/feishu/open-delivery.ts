@@ -38,23 +38,23 @@ export function openDelivery(app: EventApp, request: Request, wallMs: number, wi
   const key = signedWith(app.encryptKeys, signed, request.body);
   if (key === undefined) return refused('wrong-signature');
   if (!isFresh(signed.timestamp, wallMs, window)) return refused('replayed');
-  const outer = read(request.body);
+  const outer = readBody(request.body);
   if (outer === undefined) return refused('malformed');
   const { encrypt } = outer.body;
   if (typeof encrypt !== 'string') return refused('plain');
   const opened = decrypt(key, encrypt);
   if (opened === undefined) return refused('undecryptable');
-  const inner = read(opened);
+  const inner = readBody(opened);
   if (inner === undefined) return refused('malformed');
   return challengeIn(app, inner.body) ?? inner;
 }
 
 function openChallenge(app: EventApp, bytes: Buffer): Delivery {
-  const sealed = read(bytes)?.body['encrypt'];
+  const sealed = readBody(bytes)?.body['encrypt'];
   if (typeof sealed !== 'string') return refused('unsigned');
   for (const key of app.encryptKeys) {
     const opened = decrypt(key, sealed);
-    const inner = opened === undefined ? undefined : read(opened);
+    const inner = opened === undefined ? undefined : readBody(opened);
     const challenge = inner === undefined ? undefined : challengeIn(app, inner.body);
     if (challenge?.kind === 'challenge') return challenge;
   }
@@ -68,7 +68,7 @@ function openPlain(
   wallMs: number,
   window: Window,
 ): Delivery {
-  const opened = read(bytes);
+  const opened = readBody(bytes);
   if (opened === undefined) return refused('malformed');
   const { body } = opened;
   const token = tokenOf(body);
@@ -103,7 +103,8 @@ function isOldCard(body: Tree): boolean {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function read(bytes: Buffer): Extract<Delivery, { kind: 'body' }> | undefined {
+/** The body in some bytes, `undefined` when they hold none. */
+export function readBody(bytes: Buffer): Extract<Delivery, { kind: 'body' }> | undefined {
   try {
     const text = utf8.decode(bytes);
     const body: unknown = JSON.parse(text);

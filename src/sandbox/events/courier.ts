@@ -1,5 +1,6 @@
 import { Agent } from 'undici';
 
+import type { Links } from '../link/links.ts';
 import type { SandboxClock, SandboxRandom, SandboxTimers } from '../world-ports.ts';
 
 import { type EventTarget, seal } from './seal.ts';
@@ -29,17 +30,23 @@ export class Courier {
   readonly #world: CourierWorld;
   readonly #agent = new Agent({ connections: 64, keepAliveTimeout: 30_000 });
   readonly #timeScale: number;
+  readonly #links: Pick<Links, 'deliver'> | undefined;
   #turn = 0;
 
-  /** @param timeScale shortens the waits between deliveries: 0.001 makes 15 s into 15 ms */
-  constructor(world: CourierWorld, timeScale = 1) {
+  /**
+   * @param timeScale shortens the waits between deliveries: 0.001 makes 15 s into 15 ms
+   * @param links for targets that are reached over long connections
+   */
+  constructor(world: CourierWorld, timeScale = 1, links?: Pick<Links, 'deliver'>) {
     this.#world = world;
     this.#timeScale = timeScale;
+    this.#links = links;
   }
 
   /** One delivery to the next address of the target. Never rejects. */
   async deliver(target: EventTarget, door: 'events' | 'callbacks', body: unknown, signed = true): Promise<Answered> {
     const { clock, random } = this.#world;
+    if (target.over === 'long-connection') return this.#deliverLinked(target.app, body);
     const url = target.urls[this.#turn++ % target.urls.length] ?? '';
     const request = seal(target, body, clock.wall(), random, signed);
     const startMs = clock.now();
@@ -72,6 +79,13 @@ export class Courier {
       if (waitMs !== undefined) await this.#wait(waitMs * this.#timeScale);
     }
     return false;
+  }
+
+  async #deliverLinked(app: string, body: unknown): Promise<Answered> {
+    const { clock } = this.#world;
+    const startMs = clock.now();
+    const answer = await this.#links?.deliver(app, body, answerWithinMs);
+    return { status: answer?.code ?? 0, ms: clock.now() - startMs, body: answer?.data ?? '' };
   }
 
   /** Ends its connections. */

@@ -1,3 +1,4 @@
+import type { Links } from '../link/links.ts';
 import type { Sandbox } from '../sandbox-api.ts';
 
 import { cardAction, challengeBody } from './bodies.ts';
@@ -5,11 +6,14 @@ import { Courier, type CourierWorld } from './courier.ts';
 import { sendTraffic } from './traffic.ts';
 
 /** The sandbox's way to send events, challenges and callbacks. */
-export function eventSender(world: CourierWorld): Pick<Sandbox, 'pressButton' | 'sendChallenge' | 'sendEvents'> {
+export function eventSender(
+  world: CourierWorld,
+  links: Links,
+): Pick<Sandbox, 'pressButton' | 'sendChallenge' | 'sendEvents'> {
   const word = () => Math.floor(world.random.next() * 2 ** 32).toString(36);
   let presses = 0;
   const once = async <T>(use: (courier: Courier) => Promise<T>): Promise<T> => {
-    const courier = new Courier(world);
+    const courier = new Courier(world, 1, links);
     try {
       return await use(courier);
     } finally {
@@ -17,7 +21,7 @@ export function eventSender(world: CourierWorld): Pick<Sandbox, 'pressButton' | 
     }
   };
   return {
-    sendEvents: (plan) => sendTraffic(plan, world),
+    sendEvents: (plan) => sendTraffic(plan, world, undefined, links),
     sendChallenge: (target, door = 'events') =>
       once(async (courier) => {
         const challenge = word();

@@ -22,6 +22,10 @@ const targetChecks: Checks = {
     wants: 'a list of base URLs',
   },
   app: { is: isText, wants: 'an app id' },
+  over: {
+    is: (value) => ['webhook', 'long-connection'].includes(value as string),
+    wants: 'one of webhook, long-connection',
+  },
   encryptKey: { is: (value) => value === undefined || isText(value), wants: 'an Encrypt Key' },
   verificationToken: { is: (value) => value === undefined || isText(value), wants: 'a Verification Token' },
 };

@@ -7,6 +7,8 @@ export interface EventTarget {
   /** Base URLs of the receiver without a slash at the end; with several, each delivery takes the next one. */
   readonly urls: readonly string[];
   readonly app: string;
+  /** How it is reached. Default `webhook`; over a long connection nothing is sealed, and `urls` do not matter. */
+  readonly over?: 'webhook' | 'long-connection';
   /** With it bodies are encrypted and signed. */
   readonly encryptKey?: string;
   readonly verificationToken?: string;

@@ -1,3 +1,5 @@
+import type { Links } from '../link/links.ts';
+
 import { approvalEvent, messageEvent, type SandboxEvent } from './bodies.ts';
 import { type Answered, Courier, type CourierWorld } from './courier.ts';
 import type { EventTarget } from './seal.ts';
@@ -43,13 +45,15 @@ export interface TrafficReport {
 /**
  * Sends events over chats, in order within each, with duplicates and redeliveries. Resolves when every event has its end.
  * @param each is told of every answer
+ * @param links for a target that is reached over long connections
  */
 export async function sendTraffic(
   plan: TrafficPlan,
   world: CourierWorld,
   each: (answer: Answered, id: string) => void = () => undefined,
+  links?: Pick<Links, 'deliver'>,
 ): Promise<TrafficReport> {
-  const run = new Run(plan, world, each);
+  const run = new Run(plan, new Courier(world, plan.timeScale, links), world, each);
   return run.send();
 }
 
@@ -67,11 +71,11 @@ class Run {
   #taken = 0;
   #givenUp = 0;
 
-  constructor(plan: TrafficPlan, world: CourierWorld, each: (answer: Answered, id: string) => void) {
+  constructor(plan: TrafficPlan, courier: Courier, world: CourierWorld, each: (answer: Answered, id: string) => void) {
     this.#plan = plan;
     this.#each = each;
     this.#world = world;
-    this.#courier = new Courier(world, plan.timeScale);
+    this.#courier = courier;
     this.#salt = Math.floor(world.random.next() * 2 ** 32).toString(36) + Math.floor(world.clock.wall()).toString(36);
   }
 

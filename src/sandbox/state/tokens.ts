@@ -45,15 +45,15 @@ export class Tokens {
     for (const app of apps ?? []) this.#secrets.set(app.id, app);
   }
 
+  /** Whether an app has shown its secret. */
+  admits(id: unknown, secret: unknown): boolean {
+    return typeof this.#appOf(id, secret) === 'object';
+  }
+
   issue(id: unknown, secret: unknown): Issued {
-    if (typeof id !== 'string' || typeof secret !== 'string' || id === '' || secret === '') {
-      return { ok: false, code: 10003 };
-    }
-    if (this.#isOpen && !this.#secrets.has(id)) this.#secrets.set(id, { id, secret });
-    const app = this.#secrets.get(id);
-    if (app === undefined) return { ok: false, code: 10003 };
-    if (app.secret !== secret) return { ok: false, code: 10014 };
-    const newest = this.#newest.get(id);
+    const app = this.#appOf(id, secret);
+    if (typeof app === 'number') return { ok: false, code: app };
+    const newest = this.#newest.get(app.id);
     if (newest !== undefined && newest.expiresAtMs - this.#clock.now() >= reissueMs) return { ok: true, grant: newest };
     return { ok: true, grant: this.#create(app) };
   }
@@ -84,6 +84,14 @@ export class Tokens {
       revoked++;
     }
     return revoked;
+  }
+
+  #appOf(id: unknown, secret: unknown): SandboxApp | 10003 | 10014 {
+    if (typeof id !== 'string' || typeof secret !== 'string' || id === '' || secret === '') return 10003;
+    if (this.#isOpen && !this.#secrets.has(id)) this.#secrets.set(id, { id, secret });
+    const app = this.#secrets.get(id);
+    if (app === undefined) return 10003;
+    return app.secret === secret ? app : 10014;
   }
 
   #create({ id, tenant }: SandboxApp): Grant {

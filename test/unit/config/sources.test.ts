@@ -45,7 +45,7 @@ redis: { url: "redis://r" }
       { env: { ID: 'a1', SECRET_FILE: secretFile, IN_FLIGHT: '64', SSL: 'true', KEY: '' } },
     );
 
-    expect(config.apps).toEqual([
+    expect(config.apps).toMatchObject([
       { id: 'cli_a1', secret: 'from-a-file', kind: 'self-built', encryptKey: 'fallback', verificationToken: '${x}' },
     ]);
     expect(config.worker.inFlight).toBe(64);
