@@ -39,6 +39,7 @@ import { gate, type ScheduleContext } from './stages/schedule.ts';
 import type { SettleContext } from './stages/settle.ts';
 import { Turns } from './turns.ts';
 import { watchBreakers } from './watch-breakers.ts';
+import { watchShapes } from './watch-shapes.ts';
 
 /** Sizes and times of the pipeline. */
 export interface HouseOptions {
@@ -199,6 +200,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
       abandoned$.next(partition);
     },
     returnClaims$: abandoned$.pipe(eachOf((partition) => keeper.giveBack(partition))),
+    watchShapes: watchShapes(parts),
     breakersChanged,
     probes$: merge(declaredProbes({ ...parts, lanes, eachDestination }), activeChecks({ ...parts, eachDestination })),
     drain() {

@@ -8,6 +8,7 @@ import type { Turn } from '../operators/lanes/turn.ts';
 import type { CallPlan } from '../ports/profile.ts';
 
 import type { Destination } from './destination.ts';
+import { doorOf } from './door.ts';
 import type { Received } from './received.ts';
 import { type Rooms, roomsOf } from './rooms.ts';
 import { type Share, sharesOf } from './shares.ts';
@@ -44,15 +45,6 @@ export interface HeldClaim {
 
 // The history of a result stays readable and its bytes bounded, however long an outage lasted.
 const mostAttemptsKept = 20;
-
-/** What a call holds while it is at its upstream's door. */
-interface Door {
-  here: boolean;
-  placed: boolean;
-  promised: boolean;
-  /** Called when it leaves: somebody waits for what becomes of it. */
-  left: (() => void) | undefined;
-}
 
 /** What a record asks for. */
 export interface Request {
@@ -110,7 +102,7 @@ export class Job {
   /** Between its turn and its return to the lane or its end: then its permits and its claim are in use. */
   underWay = false;
   /** What it holds of its upstream's door; kept by the turns. */
-  readonly door: Door = { here: false, placed: false, promised: false, left: undefined };
+  readonly door = doorOf();
   /** It goes back to its lane with a start of its own at a time. */
   appointed = false;
   /** Nobody wants it any more. */

@@ -8,10 +8,12 @@ import type { Clock } from '../../ports/clock.ts';
 import { answerKey, fallbackOf, hasFallback, rememberMs } from '../has-fallback.ts';
 import type { Ended, Ending, Job } from '../job.ts';
 import { cachedResponse, resultOf } from '../live-result.ts';
+import type { WatchShapes } from '../watch-shapes.ts';
 
 /** What fallback needs. */
 export interface FallbackContext {
   readonly clock: Clock;
+  readonly watchShapes: WatchShapes;
 }
 
 // Where the upstream gave no answer. A wrong call stays wrong, and an unknown effect must not be painted over.
@@ -21,11 +23,14 @@ const answerable: ReadonlySet<DeadLetterReason> = new Set(['attempts_exhausted',
  * Gives a call without an answer the one that was declared for it, and always says which: the last good answer
  * (`cache`), or a static one (`default`), and why. Remembers good answers where the upstream's owner or the call wants that.
  */
-export function fallback({ clock }: FallbackContext): OperatorFunction<Ended, Ended> {
+export function fallback({ clock, watchShapes }: FallbackContext): OperatorFunction<Ended, Ended> {
   return eachOf((ended): Observable<Ended> | Ended => {
     const { item, ending } = ended;
     if (item.kind !== 'call') return ended;
-    if (ending.kind === 'result') remember(item, ending.result, clock);
+    if (ending.kind === 'result') {
+      remember(item, ending.result, clock);
+      watchShapes(item, ending.result);
+    }
     if (ending.kind !== 'dead-letter' || !answerable.has(ending.reason)) return ended;
     const has$ = hasFallback(item);
     if (has$ === false) return ended;
