@@ -1,7 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
 // `unit` needs nothing but Node. `services` needs a real Kafka and Redis (see test/README.md): the global setup finds or
-// starts them and says which. `docker` needs a container engine.
+// starts them and says which. `docker` needs a container engine. `faults` are workers as processes that are hurt for minutes.
+const onServices = {
+  globalSetup: ['support/services/global-setup.ts'],
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  // Two cores carry a broker, Redis and the suites: one file at a time keeps timings honest.
+  fileParallelism: false,
+};
+
 export default defineConfig({
   test: {
     reporters: ['default'],
@@ -18,13 +26,9 @@ export default defineConfig({
         test: {
           name: 'services',
           root: import.meta.dirname,
-          include: ['contract/**/*.{kafka,redis}.test.ts', 'integration/**/*.test.ts', 'chaos/**/*.test.ts'],
+          include: ['contract/**/*.{kafka,redis}.test.ts', 'integration/**/*.test.ts'],
           exclude: ['**/*.docker.test.ts'],
-          globalSetup: ['support/services/global-setup.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-          // Two cores carry a broker, Redis and the suites: one file at a time keeps timings honest.
-          fileParallelism: false,
+          ...onServices,
         },
       },
       {
@@ -35,6 +39,14 @@ export default defineConfig({
           testTimeout: 240_000,
           hookTimeout: 240_000,
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          root: import.meta.dirname,
+          include: ['chaos/**/*.test.ts'],
+          ...onServices,
         },
       },
     ],

@@ -1,5 +1,6 @@
 // What `npm test` runs: every suite this machine can carry, and one closing line with the counts.
-//   npm test -- [--only unit,services,docker] [vitest arguments and file filters]
+//   npm test -- [--only unit,services,docker,faults] [--faults] [vitest arguments and file filters]
+// The faults, minutes long, run only where they are asked for.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,19 +21,22 @@ interface Counts {
   skipped: number;
 }
 
-const projects = ['unit', 'services', 'docker'] as const;
+const projects = ['unit', 'services', 'docker', 'faults'] as const;
 const root = join(import.meta.dirname, '../..');
 const vitestProgram = join(root, 'node_modules/vitest/vitest.mjs');
 const yellow = (text: string): string => `\u001b[33m${text}\u001b[0m`;
 
 const { values, tokens } = parseArgs({
-  options: { only: { type: 'string' } },
+  options: { only: { type: 'string' }, faults: { type: 'boolean' } },
   strict: false,
   allowPositionals: true,
   tokens: true,
 });
-const only = typeof values['only'] === 'string' ? values['only'].split(',') : projects;
-const own = new Set(tokens.filter((t) => t.kind === 'option' && t.name === 'only').flatMap(indexesOf));
+const usual = projects.filter((project) => project !== 'faults' || values['faults'] === true);
+const only = typeof values['only'] === 'string' ? values['only'].split(',') : usual;
+const own = new Set(
+  tokens.filter((t) => t.kind === 'option' && ['only', 'faults'].includes(t.name)).flatMap(indexesOf),
+);
 const passedOn = process.argv.slice(2).filter((_, index) => !own.has(index));
 
 const total: Counts = { passed: 0, failed: 0, skipped: 0 };
@@ -95,5 +99,5 @@ function parse(file: string): unknown {
 }
 
 function indexesOf(token: { index: number; value?: unknown; inlineValue?: boolean | undefined }): number[] {
-  return token.inlineValue === true ? [token.index] : [token.index, token.index + 1];
+  return token.value === undefined || token.inlineValue === true ? [token.index] : [token.index, token.index + 1];
 }
