@@ -1,18 +1,25 @@
+import type { Cover } from '../model/cover.ts';
 import { recordView, type ShownBytes, shownBytes } from '../model/record-view.ts';
 import type { InRecord } from '../model/record.ts';
 
 /** A record as one line of JSON; see {@link recordView}. */
-export function recordAsJson(record: InRecord): string {
-  return JSON.stringify(recordView(record));
+export function recordAsJson(record: InRecord, cover: Cover): string {
+  return JSON.stringify(recordView(record, cover));
 }
 
 /** A record for people: a head line, its headers, its value. Nothing in it can steer a terminal. */
-export function recordAsText(record: InRecord): string {
+export function recordAsText(record: InRecord, cover: Cover): string {
   const { topic, partition, offset, timestampMs, key, value, headers } = record;
   const keyText = key === null ? 'no key' : `key ${line(shownBytes(key))}`;
   const head = `${topic}/${partition}/${offset}  ${new Date(timestampMs).toISOString()}  ${keyText}`;
   const headerLines = headers.map(([name, bytes]) => `  ${safe(name)}: ${line(shownBytes(bytes))}`);
-  return [head, ...headerLines, `  ${value === null ? '(tombstone)' : line(shownBytes(value))}`].join('\n');
+  return [head, ...headerLines, `  ${value === null ? '(tombstone)' : line(covered(shownBytes(value), cover))}`].join(
+    '\n',
+  );
+}
+
+function covered(bytes: ShownBytes, cover: Cover): ShownBytes {
+  return typeof bytes === 'string' ? String(cover.tree(bytes)) : bytes;
 }
 
 function line(bytes: ShownBytes): string {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 
-import { secretsOf } from '../config/describe.ts';
+import { coverOf, secretsOf } from '../config/describe.ts';
 import { stderrLogger } from '../runtime/stderr-logger.ts';
 import { tail } from '../runtime/tail.ts';
 import { untilStopped } from '../runtime/until-stopped.ts';
@@ -24,8 +24,11 @@ export function tailCommand(command: Command): void {
 async function run(topic: string, { last, follow = false, json, ...options }: Options): Promise<void> {
   const loaded = loadFrom(options);
   const logger = stderrLogger(options.logLevel === undefined ? 'error' : loaded.config.logLevel, secretsOf(loaded));
+  const cover = coverOf(loaded.config);
   const asText = json === true ? recordAsJson : recordAsText;
-  await tail(loaded.config, logger, { topic, last, follow, stop: untilStopped() }, (record) => print(asText(record)));
+  await tail(loaded.config, logger, { topic, last, follow, stop: untilStopped() }, (record) =>
+    print(asText(record, cover)),
+  );
 }
 
 function countOf(text: string): number {

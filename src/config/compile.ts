@@ -66,6 +66,7 @@ export function compile(raw: RawConfig, pem: PemTexts): Config {
       commit: { ...defaults.worker.commit, ...commit },
       outcomeLines: { ...defaults.worker.outcomeLines, ...outcomeLines },
     },
+    maskFields: raw.maskFields ?? defaults.maskFields,
     logLevel: raw.logLevel ?? defaults.logLevel,
     drainMs: raw.drainMs ?? defaults.drainMs,
   };

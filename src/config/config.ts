@@ -201,6 +201,8 @@ export interface Config {
   readonly events: EventsConfig;
   readonly routes: readonly RouteSpec[];
   readonly worker: WorkerConfig;
+  /** Members of JSON bodies that nobody gets to see in results, messages and pages. */
+  readonly maskFields: readonly string[];
   readonly logLevel: LogLevel;
   readonly drainMs: number;
 }

@@ -41,6 +41,7 @@ export const defaults = {
     commit: { intervalMs: 500, everyDone: 1_000 },
     outcomeLines: { successShare: 0.01, perSecond: 10 },
   },
+  maskFields: [],
   logLevel: 'info',
   drainMs: 20_000,
 } satisfies RawConfig;

@@ -1,3 +1,6 @@
+import { Cover } from '../model/cover.ts';
+
+import type { Config } from './config.ts';
 import type { Loaded } from './load.ts';
 import { isSecret, shown } from './secrets.ts';
 import { eachLeaf, mapLeaves, type Path, pathText } from './tree.ts';
@@ -24,8 +27,17 @@ export function describe({ raw, sources }: Pick<Loaded, 'raw' | 'sources'>): Des
 
 /** Every secret of a configuration, for a log that must not show them. */
 export function secretsOf({ raw }: Pick<Loaded, 'raw'>): string[] {
+  return secretsIn(raw);
+}
+
+/** What of bodies and messages is kept from people: the members that the configuration names, and its secrets. */
+export function coverOf(config: Config): Cover {
+  return new Cover(config.maskFields, secretsIn(config));
+}
+
+function secretsIn(tree: object): string[] {
   const found = new Set<string>();
-  mapLeaves(raw, (value: unknown, path: Path) => {
+  mapLeaves(tree, (value: unknown, path: Path) => {
     if (typeof value !== 'string') return value;
     if (isSecret(path)) found.add(value);
     const password = /^\w+:\/\/[^/?#]*:([^/?#]*)@/.exec(value)?.[1];

@@ -168,6 +168,10 @@ export const configSchema = Type.Partial(
       events,
       worker: workerSchema,
       profiles: Type.Record(Type.String(), Type.Unknown(), { description: 'workers with topics of their own' }),
+      maskFields: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+        maxItems: 100,
+        description: 'names of members in JSON bodies whose values are masked in results, messages and pages',
+      }),
       logLevel: oneOf(['debug', 'info', 'warn', 'error', 'silent']),
       drainMs: Type.Integer({ minimum: 0, maximum: 600_000, description: 'longest time for an orderly end' }),
     },

@@ -13,7 +13,9 @@ export const eventSchema = Type.Object(
     receivedAtMs: Type.Integer({ minimum: 0 }),
     via: Type.Union([Type.Literal('webhook'), Type.Literal('long-connection'), Type.Literal('larkspur')]),
     late: Type.Optional(Type.Boolean({ description: 'More than ten minutes old when it came, as after an outage' })),
-    body: Type.Record(Type.String(), Type.Unknown(), { description: 'The raw decrypted body, untouched' }),
+    body: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'The decrypted body; its verification token is masked',
+    }),
   },
   { $id: 'https://larkspur.dev/schemas/event.schema.json', title: 'Event', additionalProperties: false },
 );

@@ -1,3 +1,4 @@
+import type { Cover } from '../model/cover.ts';
 import type { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
 import type { AdaptiveConcurrency } from '../operators/bulkhead/adaptive-concurrency.ts';
 import type { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
@@ -35,6 +36,8 @@ export interface Destination {
   /** `undefined` for upstreams that take no token. */
   readonly tokens: TokenSource | undefined;
   readonly limiter: SharedLimiter;
+  /** What of its answers is kept from results and messages. */
+  readonly cover: Cover;
   /** How many attempts may be made at once: timeouts narrow it, answers widen it again. */
   readonly width: AdaptiveConcurrency;
   /** A place for each of them. */

@@ -169,24 +169,18 @@ export class Job {
   }
 
   /** Notes an attempt that ended. */
-  attempted(
-    started: { readonly atMs: number; readonly wallMs: number; readonly waited: Waited | undefined },
-    ms: number,
-    verdict: Verdict,
-  ): void {
+  attempted({ wallMs, waited }: Attempted['started'], ms: number, verdict: Verdict): void {
     this.attemptsMade++;
     this.inFlightMs += ms;
     if (this.attempts.length >= mostAttemptsKept) this.attempts.splice(1, 1);
     this.attempts.push({
-      started: isoTime(started.wallMs),
+      started: isoTime(wallMs),
       ms: Math.round(ms * 10) / 10,
       class: verdict.class,
       ...(verdict.status === undefined ? {} : { status: verdict.status }),
       ...(verdict.code === undefined ? {} : { code: verdict.code }),
       ...(verdict.class === 'success' ? {} : { message: verdict.message }),
-      ...(started.waited === undefined
-        ? {}
-        : { waitedFor: started.waited.what, waitedMs: Math.round(started.waited.ms) }),
+      ...(waited === undefined ? {} : { waitedFor: waited.what, waitedMs: Math.round(waited.ms) }),
     });
   }
 

@@ -11,6 +11,7 @@ type Response = NonNullable<Result['response']>;
 export function liveResult({ job, verdict, answer }: Judged, nowMs: number): Result {
   if (answer === undefined) return resultOf(job, nowMs, 'ok', 'live', undefined);
   const response = responseOf(answer);
+  if (response.body !== undefined) response.body = job.destination.cover.tree(response.body);
   if (verdict.code !== undefined) response.code = verdict.code;
   if (verdict.logId !== undefined) response.logId = verdict.logId;
   return resultOf(job, nowMs, 'ok', 'live', response);

@@ -5,6 +5,8 @@ import { OriginPool } from '../adapters/http/pools.ts';
 import { TargetedUpstream } from '../adapters/http/targets.ts';
 import { HttpUpstream } from '../adapters/http/upstream.ts';
 import type { Config, UpstreamConfig } from '../config/config.ts';
+import { coverOf } from '../config/describe.ts';
+import type { Cover } from '../model/cover.ts';
 import { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
 import { SharedLimiter } from '../operators/limit/shared-limiter.ts';
 import { type BudgetOptions, retryDefaults } from '../operators/retry/options.ts';
@@ -61,6 +63,7 @@ const tokenLimitMs = 10_000;
 /** Builds every configured upstream: its own sockets, breakers, limits, budget and slots. */
 export function createDestinations(config: Config, parts: DestinationParts): Destinations {
   const processSlots = new Slots(config.worker.inFlight);
+  const cover = coverOf(config);
   const pools: OriginPool[] = [];
   const byName = new Map<string, Destination & Replaceable>();
   const configs = new Map<string, UpstreamConfig>();
@@ -72,7 +75,7 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
     const options = { connections: upstream.connections, connectTimeoutMs: upstream.timeouts.connectMs };
     const own = upstream.targets.map((url) => new OriginPool(url, options, parts.clock));
     pools.push(...own);
-    const destination = destinationOf(upstream, config, own, processSlots, parts);
+    const destination = destinationOf(upstream, config, cover, own, processSlots, parts);
     if (destination.tokens !== undefined) tokens.set(upstream.name, destination.tokens);
     byName.set(upstream.name, destination);
     configs.set(upstream.name, upstream);
@@ -111,6 +114,7 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
 function destinationOf(
   upstream: UpstreamConfig,
   { apps }: Config,
+  cover: Cover,
   pools: readonly OriginPool[],
   processSlots: Slots,
   { clock, timers, random, metrics, quota, answers, shared }: DestinationParts,
@@ -138,6 +142,7 @@ function destinationOf(
             ...(shared === undefined ? {} : { shared }),
           })
         : undefined,
+    cover,
     limiter: new SharedLimiter({ log: quota, clock, timers }),
     ...policiesOf(upstream, apps, random),
     budget: budgets(retry === 'off' ? retryDefaults.budget : retry.budget, () => quota.fleet().replicas),

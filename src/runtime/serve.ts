@@ -8,6 +8,7 @@ import { deadLetterRoutes } from '../adapters/http/dead-letter-routes.ts';
 import { explainRoutes } from '../adapters/http/explain-routes.ts';
 import { type RunningServer, startServer } from '../adapters/http/server.ts';
 import type { Address, Config } from '../config/config.ts';
+import { coverOf } from '../config/describe.ts';
 import { callsRoutes } from '../ingress/calls-api.ts';
 import { LarkspurError, messageOf } from '../model/errors.ts';
 import { recordView } from '../model/record-view.ts';
@@ -61,7 +62,8 @@ export async function serve(
 ): Promise<Served> {
   const parts = worldParts(config, secrets);
   const stores = openStores(config, parts);
-  const desk = new LocalDesk(stores, parts);
+  const cover = coverOf(config);
+  const desk = new LocalDesk(stores, parts, cover);
   const servers: RunningServer[] = [];
   let worker: RunningWorker | undefined;
   let live: LiveRoutes | undefined;
@@ -104,7 +106,7 @@ export async function serve(
         health: () => (worker === undefined ? [] : apiHealth(worker.house)),
         tail: (topic, last) =>
           stores.tail(topic, last).pipe(
-            map(recordView),
+            map((record) => recordView(record, cover)),
             toArray(),
             catchError((error: unknown) => throwError(() => asNotFound(error, topic))),
           ),

@@ -1,6 +1,7 @@
 import { feishuProfile } from '../../src/adapters/feishu/profile.ts';
 import { httpProfile, type IdempotencyKey } from '../../src/adapters/http/http-profile.ts';
 import { memoryAnswerCache } from '../../src/adapters/system/answer-cache.ts';
+import { Cover } from '../../src/model/cover.ts';
 import { BreakerRegistry } from '../../src/operators/breaker/breaker-registry.ts';
 import { type BreakerOptions, breakerDefaults } from '../../src/operators/breaker/options.ts';
 import { AdaptiveConcurrency, adaptiveConcurrencyDefaults } from '../../src/operators/bulkhead/adaptive-concurrency.ts';
@@ -38,6 +39,8 @@ export interface BenchUpstream {
   readonly probe?: HealthProbe;
   readonly health?: { readonly probe: HealthProbe; readonly intervalMs: number };
   readonly fallback?: Partial<FallbackPolicy>;
+  /** Default: secrets alone. */
+  readonly cover?: Cover;
   /** Default 0: no read cache. */
   readonly cacheMs?: number;
   /** Default: in memory. */
@@ -79,6 +82,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
     upstream: process.upstream,
     targets: () => [],
     tokens: isFeishu(name, settings) ? process.tokens : undefined,
+    cover: settings.cover ?? new Cover(),
     limiter: new SharedLimiter({ log: process.quota, clock, timers: process.timers }),
     width,
     slots: new Slots(() => width.limit, process.slots),

@@ -1,9 +1,9 @@
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 
+import { createTextRedactor, type TextRedactor } from '../../model/secret-text.ts';
 import type { LogFields, Logger } from '../../ports/logger.ts';
 
 import { redactFields } from './redact-fields.ts';
-import { createTextRedactor, type TextRedactor } from './redact-text.ts';
 
 /** Levels of a log, the least talkative last. */
 type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';

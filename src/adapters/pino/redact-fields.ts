@@ -1,4 +1,4 @@
-import { mask, type TextRedactor } from './redact-text.ts';
+import { mask, type TextRedactor } from '../../model/secret-text.ts';
 
 const maxDepth = 8;
 const maxItems = 100;

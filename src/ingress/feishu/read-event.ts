@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { isTree, type Tree } from '../../model/schema-words.ts';
+import { mask } from '../../model/secret-text.ts';
 
 import { epochMs } from './freshness.ts';
 
@@ -18,7 +19,7 @@ export interface FeishuEvent {
   readonly createdAtMs: number | undefined;
   /** What it tells. */
   readonly event: Tree;
-  /** The body as it was decrypted. */
+  /** The body as it was decrypted, but for the verification token: who reads `events` must not be able to forge one. */
   readonly text: string;
 }
 
@@ -42,6 +43,7 @@ export function readEvent(body: Tree, text: string): FeishuEvent | undefined {
       id: header['event_id'],
       app: header['app_id'],
       tenant: header['tenant_key'],
+      token: header['token'],
       createdAtMs: textOf(header['create_time'], /^\d{1,16}$/, epochMs),
     });
   }
@@ -52,11 +54,14 @@ export function readEvent(body: Tree, text: string): FeishuEvent | undefined {
       id: uuid,
       app: event['app_id'],
       tenant: event['tenant_key'],
+      token: body['token'],
       createdAtMs: textOf(ts, /^\d{1,11}(\.\d{1,9})?$/, (seconds) => Math.floor(Number(seconds) * 1_000)),
     });
   }
   if (type === undefined && isTree(body['action'])) {
-    return compose(body, text, { type: oldCardType, id: undefined, app: body['app_id'], tenant: body['tenant_key'] });
+    const { app_id: app, tenant_key: tenant } = body;
+    // Its `token` is no proof: it is what the card is updated with later.
+    return compose(body, text, { type: oldCardType, id: undefined, app, tenant, token: undefined });
   }
   return undefined;
 }
@@ -66,10 +71,12 @@ interface Envelope {
   readonly id: unknown;
   readonly app: unknown;
   readonly tenant: unknown;
+  readonly token: unknown;
   readonly createdAtMs?: number | undefined;
 }
 
-function compose(event: Tree, text: string, { type, id, app, tenant, createdAtMs }: Envelope): FeishuEvent | undefined {
+function compose(event: Tree, text: string, envelope: Envelope): FeishuEvent | undefined {
+  const { type, id, app, tenant, token, createdAtMs } = envelope;
   if (typeof type !== 'string' || !/^[\w.-]{1,128}$/.test(type)) return undefined;
   const named = idIn(Object.hasOwn(ownKeys, type) ? valueAt(event, ownKeys[type] ?? []) : undefined) ?? idIn(id);
   return {
@@ -80,7 +87,8 @@ function compose(event: Tree, text: string, { type, id, app, tenant, createdAtMs
     tenant: idIn(tenant),
     createdAtMs,
     event,
-    text,
+    // In the text: parsed and written again, long numbers would lose digits.
+    text: typeof token === 'string' && token !== '' ? text.replaceAll(JSON.stringify(token), `"${mask}"`) : text,
   };
 }
 

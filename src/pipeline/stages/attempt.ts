@@ -12,6 +12,7 @@ import { hasFallback } from '../has-fallback.ts';
 import type { Attempted, Claimed, Ended, Ending, Job, Scheduled } from '../job.ts';
 import { waitUntil, type Waiting } from '../waiting.ts';
 import type { WaitReason } from '../waits.ts';
+import { withoutToken } from '../without-token.ts';
 
 /** What attempt needs. */
 export interface AttemptContext extends Waiting {
@@ -56,7 +57,7 @@ function begin(work: Claimed | Ended, context: Running): Step {
       case 'unavailable':
         return waits(work, 'token', context.clock.now() + reply.waitMs, context);
       case 'refused':
-        return refusedToken(work, reply.message, context);
+        return refusedToken(work, destination.cover.text(reply.message), context);
       case 'token':
         return inSlot(work, reply.token, context);
     }
@@ -124,7 +125,7 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
       kind: 'attempted',
       job,
       turn,
-      exchange,
+      exchange: token === undefined ? exchange : withoutToken(exchange, token.value),
       started,
       permit,
       tokenVersion: token?.version,

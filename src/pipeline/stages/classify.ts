@@ -1,5 +1,6 @@
 import { map, type OperatorFunction } from 'rxjs';
 
+import { jsonOrText } from '../../model/json-levels.ts';
 import type { Answer, Verdict } from '../../model/outcome.ts';
 import { isoTime } from '../../model/time.ts';
 import type { FairLanes } from '../../operators/lanes/fair-lanes.ts';
@@ -40,7 +41,7 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
   const { destination, plan } = job;
   const nowMs = clock.now();
   const ms = nowMs - started.atMs;
-  const verdict = destination.profile.classify(exchange, plan, clock.wall());
+  const verdict = covered(destination.profile.classify(exchange, plan, clock.wall()), attempted);
   const effect = effectOnBreaker(verdict);
 
   const { breaker } = job;
@@ -79,6 +80,13 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
       ? { status: exchange.status, contentType: exchange.headers['content-type'], body: exchange.body }
       : undefined;
   return { kind: 'judged', job, turn, verdict, charged, tokenVersion, answer };
+}
+
+/** What an upstream says about a failure may repeat a secret, or what nobody should see of the call. */
+function covered(verdict: Verdict, { job: { call, destination }, exchange }: Attempted): Verdict {
+  if (verdict.class === 'success') return verdict;
+  const said = exchange.kind === 'answered' ? jsonOrText(exchange.body.toString('utf8')) : undefined;
+  return { ...verdict, message: destination.cover.text(verdict.message, call.body, call.query, said) };
 }
 
 /** A refusal: the bucket rests, on all replicas, until the server's time is over. */

@@ -15,6 +15,7 @@ import {
   tap,
 } from 'rxjs';
 
+import type { Cover } from '../../model/cover.ts';
 import { type DeadLetterFilter, filterText } from '../../model/dead-letters/filter.ts';
 import { LarkspurError, messageOf } from '../../model/errors.ts';
 import type { InRecord } from '../../model/record.ts';
@@ -43,10 +44,13 @@ const underWayReach = 1_024;
 export class LocalDesk implements DeadLetterDesk {
   readonly #stores: Stores;
   readonly #parts: WorldParts;
+  readonly #cover: Cover;
   readonly #audit: AuditBook;
   readonly #runs = new Runs();
 
-  constructor(stores: Stores, parts: WorldParts) {
+  /** @param cover what is kept from who looks at a dead letter */
+  constructor(stores: Stores, parts: WorldParts, cover: Cover) {
+    this.#cover = cover;
     this.#stores = stores;
     this.#parts = parts;
     this.#audit = new AuditBook(stores, parts.clock);
@@ -57,7 +61,7 @@ export class LocalDesk implements DeadLetterDesk {
   }
 
   show(ref: string): Observable<DeadLetterDetail> {
-    return defer(() => showDeadLetter(this.#stores.reader, this.#stores.claims, ref));
+    return defer(() => showDeadLetter(this.#stores.reader, this.#stores.claims, ref, this.#cover));
   }
 
   preview(filter: DeadLetterFilter, perSecond: number): Observable<RedrivePreview> {

@@ -1,5 +1,6 @@
 import { endWith, ignoreElements, map, mergeMap, type Observable, of, reduce, tap, throwError } from 'rxjs';
 
+import type { Cover } from '../../model/cover.ts';
 import { causeOf } from '../../model/dead-letters/cause.ts';
 import { DeadLetterView } from '../../model/dead-letters/dead-letter-view.ts';
 import { type DeadLetterFilter, matches } from '../../model/dead-letters/filter.ts';
@@ -122,7 +123,12 @@ class Tally {
 }
 
 /** One dead letter by its place or the id of its call, with its cause in plain words and what has become of the call. */
-export function showDeadLetter(reader: TopicReader, claims: ClaimStore, ref: string): Observable<DeadLetterDetail> {
+export function showDeadLetter(
+  reader: TopicReader,
+  claims: ClaimStore,
+  ref: string,
+  cover: Cover,
+): Observable<DeadLetterDetail> {
   const place = /^(?:dead-letters\/)?(\d{1,4})\/(\d{1,15})$/.exec(ref);
   const found$ =
     place === null
@@ -133,7 +139,7 @@ export function showDeadLetter(reader: TopicReader, claims: ClaimStore, ref: str
       if (record === undefined) return throwError(() => notFound(ref));
       const view = new DeadLetterView(record);
       const view$ = view.id === undefined ? of({ kind: 'unknown' } as const) : claims.view(view.id);
-      return view$.pipe(map(({ kind }) => detailOf(view, kind)));
+      return view$.pipe(map(({ kind }) => detailOf(view, kind, cover)));
     }),
   );
 }
@@ -160,13 +166,13 @@ function notFound(ref: string): LarkspurError {
   });
 }
 
-function detailOf(view: DeadLetterView, call: DeadLetterDetail['call']): DeadLetterDetail {
+function detailOf(view: DeadLetterView, call: DeadLetterDetail['call'], cover: Cover): DeadLetterDetail {
   const { at, reason, class: outcomeClass, id, upstream, round, history, record } = view;
   return {
     ...{ at, endedAt: isoTime(view.endedMs), reason, class: outcomeClass, id, upstream, round, call },
     ...causeOf(view),
     history,
-    record: recordView(record),
+    record: recordView(record, cover),
   };
 }
 

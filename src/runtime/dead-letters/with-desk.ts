@@ -1,5 +1,6 @@
 import { systemClock, systemRandom, systemTimers } from '../../adapters/system/clock.ts';
 import type { Config } from '../../config/config.ts';
+import { coverOf } from '../../config/describe.ts';
 import type { DeadLetterDesk } from '../../ports/dead-letter-desk.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { noMetrics } from '../../ports/metrics.ts';
@@ -34,7 +35,7 @@ export async function withDesk<T>(
   const parts: WorldParts = { clock: systemClock, timers: systemTimers, random: systemRandom, log, metrics: noMetrics };
   const stores = url === undefined ? openUnlessHeld(config, parts) : undefined;
   if (stores === undefined) return work(remoteDesk(config, url));
-  const desk = new LocalDesk(stores, parts);
+  const desk = new LocalDesk(stores, parts, coverOf(config));
   try {
     return await work(desk);
   } finally {

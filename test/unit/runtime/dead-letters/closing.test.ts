@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { Cover } from '../../../../src/model/cover.ts';
 import { readFilter } from '../../../../src/model/dead-letters/filter.ts';
 import { LocalDesk } from '../../../../src/runtime/dead-letters/desk.ts';
 import { openStores } from '../../../../src/runtime/stores.ts';
@@ -20,7 +21,7 @@ describe('a desk that closes', () => {
     const stores = openStores(files.load('data: memory').config, parts);
     files.remove();
     const sink = new HeldSink(stores.sink);
-    const desk = new LocalDesk({ ...stores, sink }, parts);
+    const desk = new LocalDesk({ ...stores, sink }, parts, new Cover());
     sink.hold();
     desk.redrive({ run: 'r1', filter: all, perSecond: 10, who: 'ana' }).subscribe();
     let closed = false;
