@@ -85,12 +85,16 @@ export class Learned {
     this.#everyMs = everyMs;
   }
 
-  /** Somebody would use more than there is: a little more is tried, then ever more. */
-  wanted(nowMs: number): void {
+  /**
+   * Somebody would use more than there is: a little more is tried, then ever more.
+   * @param restEndedMs when the last rest ended: it has tried nothing, and right after it the windows are full
+   */
+  wanted(nowMs: number, restEndedMs: number): void {
     if (this.#factor >= 1) return;
-    const proven = nowMs - this.#changedMs >= everyMs && this.#factor > this.#proven;
+    const triedMs = nowMs - Math.max(this.#changedMs, restEndedMs);
+    const proven = triedMs >= everyMs && this.#factor > this.#proven;
     if (proven) [this.#proven, this.#everyMs] = [this.#factor, everyMs];
-    if (nowMs - this.#changedMs < this.#everyMs) return;
+    if (triedMs < this.#everyMs) return;
     this.#factor = Math.min(1, this.#factor + this.#step);
     this.#step = Math.min(longestStep, this.#step * 2);
     this.#changedMs = nowMs;

@@ -66,7 +66,7 @@ export class QuotaBook {
       const bucket = this.#bucket(key, nowMs);
       const taken = windows.map(({ windowMs }) => count(this.#current(bucket, windowMs, nowMs)));
       const full = windows.some(({ limit }, index) => (taken[index] ?? 0) >= allowed(limit, bucket.learned.factor));
-      if (full && bucket.coolUntilMs <= nowMs) bucket.learned.wanted(nowMs);
+      if (full && bucket.coolUntilMs <= nowMs) bucket.learned.wanted(nowMs, bucket.coolUntilMs);
       return view(key, bucket, taken, nowMs);
     });
     const waitMs = next.atMs - nowMs;

@@ -116,6 +116,21 @@ describe('a quota shared by several workers', () => {
     expect(startsIn(265_000 - 4 * windowMs, 265_000)).toBeGreaterThanOrEqual(199);
   }, 60_000);
 
+  it('a foreign consumer that takes 40 % for a minute: few are refused, nearly all of the rest is used', () => {
+    const { bench, upstream, windows, refused } = fleet(3_000);
+    bench.run(5_000);
+    const before = upstream.attempts.length - refused.length;
+    windows.current = windows.current.map((window, n) => window.withLimit(n === 0 ? 30 : 600));
+    bench.run(60_000);
+    const good = upstream.attempts.length - refused.length - before;
+    // Of the 600 of this minute 250 were used before; five seconds of the next are 30 each.
+    expect(good).toBeGreaterThanOrEqual(0.95 * (350 + 5 * 30));
+    windows.current = windows.current.map((window, n) => window.withLimit(n === 0 ? 50 : 1_000));
+    bench.run(240_000);
+    expect(bench.results).toHaveLength(3_000);
+    expect(refused.length).toBeLessThan(30);
+  });
+
   it('is exact also where the way to the upstream takes 20 to 55 ms, and one worker is held up for 40 ms now and then', () => {
     const { bench, upstream } = fleet(3_000);
     bench.run(141_000);

@@ -129,12 +129,13 @@ local function nextStart(all, spread)
   return nextUs, deciding
 end
 
--- Somebody would use more than there is: a little more is tried, then ever more.
+-- Somebody would use more than there is: a little more is tried, then ever more. A rest has tried nothing.
 local function wanted(b)
   if b.factor >= 1 or b.cool > now then return end
-  local proven = now - b.changed >= every and b.factor > b.proven
+  local tried = now - math.max(b.changed, b.cool)
+  local proven = tried >= every and b.factor > b.proven
   if proven then b.proven, b.every = b.factor, every end
-  if now - b.changed >= b.every then
+  if tried >= b.every then
     b.factor = math.min(1, b.factor + b.step)
     b.step = math.min(rule.longestStep, b.step * 2)
     b.changed = now
