@@ -28,7 +28,9 @@ interface Lane {
   out: boolean;
   /** What waits shall go. */
   due: boolean;
-  /** Ends the wait for more steps. */
+  /** How long is waited for more steps, milliseconds; `Infinity`: not at all. */
+  waitMs: number;
+  /** Ends that wait. */
   cancelWait: (() => void) | undefined;
 }
 
@@ -75,21 +77,25 @@ export class QuotaBatches {
     const tag = this.#connection.clustered ? step.tag : '';
     let lane = this.#lanes.get(tag);
     if (lane === undefined)
-      this.#lanes.set(tag, (lane = { pending: [], out: false, due: false, cancelWait: undefined }));
+      this.#lanes.set(tag, (lane = { pending: [], out: false, due: false, waitMs: Infinity, cancelWait: undefined }));
     lane.pending.push(step);
     const { pending } = lane;
     if (step.patienceMs > 0 && pending.length < enoughSteps) this.#waitForMore(lane, step.patienceMs);
     else this.#soon(lane);
   }
 
-  /** The first patient step decides how long is waited; one that is not goes at once and takes all along. */
+  /** The least patient step decides how long is waited, and takes all along. */
   #waitForMore(lane: Lane, patienceMs: number): void {
-    if (!this.#dirty.has(lane)) lane.cancelWait ??= this.#timers.after(patienceMs, () => this.#soon(lane));
+    if (this.#dirty.has(lane) || patienceMs >= lane.waitMs) return;
+    lane.cancelWait?.();
+    lane.waitMs = patienceMs;
+    lane.cancelWait = this.#timers.after(patienceMs, () => this.#soon(lane));
   }
 
   #soon(lane: Lane): void {
     lane.cancelWait?.();
     lane.cancelWait = undefined;
+    lane.waitMs = Infinity;
     if (this.#dirty.size === 0) setImmediate(() => this.#flush());
     this.#dirty.add(lane);
   }

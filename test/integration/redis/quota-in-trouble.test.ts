@@ -13,6 +13,7 @@ import { ask, bucket } from '../../support/quota/quota-bench.ts';
 import { connectRedis, redisMissing } from '../../support/redis.ts';
 import { LocalRedis } from '../../support/services/local-redis.ts';
 import { noLogger } from '../../support/silent.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
 
 const patiently = { timeout: 30_000, interval: 20 };
 const tier = bucket('tier', [50, 1_000]);
@@ -70,6 +71,20 @@ describe.skipIf(redisMissing !== '')(`quota on a real Redis ${redisMissing}`, ()
     expect(grants.length).toBeGreaterThanOrEqual(150);
     const roundTrips = processes.reduce((sum, { log }) => sum + log.roundTrips, 0);
     expect(roundTrips * 3).toBeLessThanOrEqual(grants.length);
+  });
+
+  it('lets an ask wait for others as long as it said, also behind what needs no answer and may wait for longer', async () => {
+    const time = new VirtualTime();
+    const connection = connectRedis(redis.url, 1);
+    closes.push(() => connection.close());
+    await once(connection.client, 'ready');
+    const log = new RedisQuotaLog(connection, time, noLogger);
+    await expect.poll(() => log.ready(), patiently).toBe(true);
+    log.giveBack([tier], [1]);
+    const answer = only(log.take({ limits: [tier], want: () => 1, patienceMs: 8 }));
+    time.advance(8);
+    expect(await answer).toMatchObject({ kind: 'answer', granted: 1 });
+    await log.close();
   });
 
   it('knows how many processes there are, and of one that left', async () => {
