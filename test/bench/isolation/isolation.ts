@@ -21,8 +21,8 @@ const recoverySeconds = 30;
 type Span = readonly [number, number];
 
 /**
- * Four upstreams at 200 calls a second each on one worker. `news` hangs, then answers 503, while its callers triple, then is
- * well again: what of that the three others feel, beside the seconds without a fault in the same run; what callers of `news`
+ * Four upstreams at 200 calls a second each on one worker. `news` hangs, then answers 503, then has three times its callers, then
+ * is well again: what of that the three others feel, beside the seconds without a fault in the same run; what callers of `news`
  * get meanwhile; and how it comes back. `--calls` is the number of calls an upstream gets in each phase, then at a quarter of
  * the rate.
  */
@@ -34,11 +34,15 @@ export async function isolationReport({ calls, tell }: BenchOptions): Promise<Re
   const worker = benchWorker(Object.fromEntries(declared));
   try {
     const traffic = new Traffic(worker, names, perSecond);
-    const phase = async (what: string, news: 'well' | 'hangs' | 'down', forSeconds = seconds): Promise<Span> => {
+    const phase = async (
+      what: string,
+      news: 'well' | 'hangs' | 'down',
+      forSeconds = seconds,
+      times = 1,
+    ): Promise<Span> => {
       upstreams.set('news', { kind: news });
       tell(`${what}, ${Math.round(forSeconds)} s`);
-      // Who gets no answer asks again: while it is out, news has three callers for one.
-      return traffic.during(forSeconds, { news: news === 'well' ? 1 : 3 });
+      return traffic.during(forSeconds, { news: times });
     };
     // A cold start leaves a backlog, and measured is what comes after it.
     for (let tries = 0; tries < 10; tries++) {
@@ -52,12 +56,14 @@ export async function isolationReport({ calls, tell }: BenchOptions): Promise<Re
     const rssBeforeMb = rssMb();
     const hang = await phase('news hangs', 'hangs');
     const down = await phase('news answers 503', 'down');
+    // Who gets no live answer asks again.
+    const crowd = await phase('news answers 503, and its callers triple', 'down', seconds / 2, 3);
     const house = { rssBeforeMb, rssAfterMb: rssMb(), loopP99Ms: round(loop.percentile(99) / 1e6) };
     loop.disable();
     const recovery = await phase('news is well again', 'well', calls > 0 ? Math.max(seconds, 12) : recoverySeconds);
     const lost = await traffic.settle(60_000);
     const seen = await upstreams.seen();
-    return report(traffic, { before, hang, down, recovery }, { lost, most: seen.most, house });
+    return report(traffic, { before, hang, down, crowd, recovery }, { lost, most: seen.most, house });
   } finally {
     await worker.close();
     upstreams.stop();
@@ -77,6 +83,7 @@ interface Spans {
   readonly before: Span;
   readonly hang: Span;
   readonly down: Span;
+  readonly crowd: Span;
   readonly recovery: Span;
 }
 
@@ -94,24 +101,25 @@ function report(traffic: Traffic, spans: Spans, { lost, most, house }: Aside): R
   const of = (name: string, span: Span): Ended[] => offeredIn(ended, span).filter(({ upstream }) => upstream === name);
   // The last third of the recovery is as good as before: machines change within a minute.
   const calm: Span = [spans.recovery[1] - (spans.recovery[1] - spans.recovery[0]) / 3, spans.recovery[1]];
-  const felt = others.flatMap((name) => {
+  const perSecondOf = (calls: readonly Ended[], ms: number): number =>
+    (calls.filter(({ source }) => source === 'live').length * 1_000) / ms;
+  const length = ([from, to]: Span): number => to - from;
+  const feltBy = (name: string, what: 'hang' | 'down' | 'crowd') => {
     const well = [...of(name, spans.before), ...of(name, calm)];
-    return (['hang', 'down'] as const).map((fault) => {
-      const sick = of(name, spans[fault]);
-      const perSecondOf = (calls: readonly Ended[], ms: number): number =>
-        (calls.filter(({ source }) => source === 'live').length * 1_000) / ms;
-      const length = ([from, to]: Span): number => to - from;
-      return {
-        name,
-        fault,
-        wellP99Ms: usualP99Ms(well),
-        p99Ms: usualP99Ms(sick),
-        success: sick.filter(({ source }) => source === 'live').length / sick.length,
-        throughput: perSecondOf(sick, length(spans[fault])) / perSecondOf(well, length(spans.before) + length(calm)),
-      };
-    });
-  });
-  const outage = [...of('news', spans.hang), ...of('news', spans.down)];
+    const sick = of(name, spans[what]);
+    return {
+      name,
+      fault: what,
+      wellP99Ms: usualP99Ms(well),
+      p99Ms: usualP99Ms(sick),
+      success: sick.filter(({ source }) => source === 'live').length / sick.length,
+      throughput: perSecondOf(sick, length(spans[what])) / perSecondOf(well, length(spans.before) + length(calm)),
+    };
+  };
+  const felt = others.flatMap((name) => [feltBy(name, 'hang'), feltBy(name, 'down')]);
+  // What a crowd costs beside is the machine's: only whether its neighbours are served is a question of walls.
+  const crowded = others.map((name) => feltBy(name, 'crowd'));
+  const outage = [...of('news', spans.hang), ...of('news', spans.down), ...of('news', spans.crowd)];
   const answered = outage.filter(({ source }) => source === 'cache' || source === 'default');
   const first = outage.filter(({ open }) => !open).map(({ ms }) => ms);
   const whileOpen = outage.filter(({ open }) => open).map(({ ms }) => ms);
@@ -119,7 +127,7 @@ function report(traffic: Traffic, spans: Spans, { lost, most, house }: Aside): R
     // Else the machine cannot carry the load at all, and the other bars say nothing.
     atLeast('carried', round(carried(names.flatMap((name) => of(name, spans.before)))), 0.95),
     atMost('othersP99Ratio', round(Math.max(...felt.map(({ p99Ms, wellP99Ms }) => p99Ms / wellP99Ms))), 1.05),
-    atLeast('othersSuccess', round(Math.min(...felt.map(({ success }) => success))), 0.999),
+    atLeast('othersSuccess', round(Math.min(...[...felt, ...crowded].map(({ success }) => success))), 0.999),
     atLeast('othersThroughputRatio', round(Math.min(...felt.map(({ throughput }) => throughput))), 0.95),
     atLeast('newsAnswered', round(answered.length / outage.length), 0.999),
     // As long as an attempt may take, and what a timer and a write take beside.
@@ -136,7 +144,7 @@ function report(traffic: Traffic, spans: Spans, { lost, most, house }: Aside): R
     delayMs,
     offered: traffic.offered,
     house,
-    felt: felt.map((one) => ({
+    felt: [...felt, ...crowded].map((one) => ({
       ...one,
       wellP99Ms: round(one.wellP99Ms),
       p99Ms: round(one.p99Ms),
