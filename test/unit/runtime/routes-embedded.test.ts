@@ -2,17 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { toArray } from 'rxjs';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 
 import type { DeadLetterHistory } from '../../../src/model/dead-letter.ts';
 import { type InRecord, headerText } from '../../../src/model/record.ts';
-import { serve, type Served } from '../../../src/runtime/serve.ts';
-import type { EventTarget } from '../../../src/sandbox/events/seal.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox-api.ts';
-import { createSandbox } from '../../../src/sandbox/sandbox.ts';
-import { ConfigFiles } from '../../support/config-file.ts';
-import { only } from '../../support/only.ts';
+import { type EventHouse, openEventHouse } from '../../support/event-house.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'larkspur-handlers-'));
 const handler = (name: string, text: string): string => {
@@ -23,41 +17,16 @@ const handler = (name: string, text: string): string => {
 const waiting = { timeout: 60_000, interval: 20 };
 vi.setConfig({ testTimeout: 90_000 });
 
-interface House {
-  readonly sandbox: Sandbox;
-  readonly served: Served;
-  readonly target: EventTarget;
-  readonly records: (topic: string) => Promise<InRecord[]>;
-}
-
-const open: House[] = [];
+const open: EventHouse[] = [];
 afterAll(() => rmSync(folder, { recursive: true }));
 afterEach(async () => {
-  for (const { served, sandbox } of open.splice(0)) {
-    await served.stop();
-    await sandbox.close();
-  }
+  for (const one of open.splice(0)) await one.close();
 });
 
-async function house(routes: string): Promise<House> {
-  const sandbox = await createSandbox({ settings: { tierMode: 'off', chatPerSecond: 0 } });
-  const files = new ConfigFiles();
-  const { config } = files.load(`
-data: memory
-logLevel: silent
-listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
-apps: [{ id: cli_a, secret: s, encryptKey: key }]
-upstreams: { feishu: { baseUrl: '${sandbox.url}' } }
-routes:
-${routes}
-`);
-  files.remove();
-  const served = await serve(config, [], { worker: true, ingress: true });
-  const target = { urls: [served.ingressUrl ?? ''], app: 'cli_a', encryptKey: 'key' };
-  const records = (topic: string) => only(served.stores.tail(topic, 100_000).pipe(toArray()));
-  const made = { sandbox, served, target, records };
-  open.push(made);
-  return made;
+async function house(routes: string): Promise<EventHouse> {
+  const opened = await openEventHouse(routes);
+  open.push(opened);
+  return opened;
 }
 
 const history = (record: InRecord | undefined) =>
