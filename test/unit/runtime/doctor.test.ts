@@ -6,6 +6,7 @@ import { join } from 'node:path';
 
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 
+import { healthTable } from '../../../src/runtime/doctor/health-table.ts';
 import { dataFinding, nodeFinding, portFindings } from '../../../src/runtime/doctor/local.ts';
 import { examine } from '../../../src/runtime/doctor.ts';
 import { ConfigFiles } from '../../support/config-file.ts';
@@ -57,6 +58,9 @@ describe('doctor', () => {
       'feishu',
       'clock',
       'app-cli_a1',
+      'feishu-probes',
+      'feishu-p95',
+      'feishu-token',
     ]);
     expect(JSON.stringify(found)).not.toMatch(/t-secret|hunter2/);
   });
@@ -64,13 +68,31 @@ describe('doctor', () => {
   it('tells refused credentials, though the status is 200, with a cure', async () => {
     const found = await findings(await tokenEndpoint({ code: 10014, msg: 'hunter2hunter2' }));
 
-    expect(found.at(-1)).toMatchObject({
+    const [app] = found.filter(({ name }) => name === 'app-cli_a1');
+    expect(app).toMatchObject({
       name: 'app-cli_a1',
       state: 'bad',
       message: expect.stringContaining('code 10014') as string,
     });
-    expect(found.at(-1)?.cure).toContain('id and secret');
+    expect(app?.cure).toContain('id and secret');
     expect(JSON.stringify(found)).not.toContain('hunter2');
+  });
+
+  it.each([
+    [{ ms: 800, good: true, expireS: 1_800 }, ['ok', 'ok', 'ok']],
+    [{ ms: 801, good: true, expireS: 7_200 }, ['ok', 'warn', 'ok']],
+    [{ ms: 10, good: true, expireS: 1_799 }, ['ok', 'ok', 'warn']],
+    [{ ms: 10, good: true, expireS: undefined }, ['ok', 'ok', 'warn']],
+    [{ ms: 10, good: false, expireS: undefined }, ['bad', 'ok', 'ok']],
+  ] as const)('S000-56: three rows tell how Feishu is: value, limit, verdict: %o', (third, states) => {
+    const well = { ms: 100, good: true, expireS: 7_200 };
+    const rows = healthTable([well, well, third]);
+
+    expect(rows.map(({ name, state }) => [name, state])).toEqual(
+      ['feishu-probes', 'feishu-p95', 'feishu-token'].map((name, index) => [name, states[index]]),
+    );
+    const text = rows.map(({ message }) => message).join('\n');
+    for (const limit of ['all must be', 'at most 800', 'at least 1800']) expect(text).toContain(limit);
   });
 
   it('warns of a clock that is wrong', async () => {
