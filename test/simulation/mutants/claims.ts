@@ -71,7 +71,7 @@ export const claimMutants: readonly Mutant[] = [
   claiming('finishes no claim', () => ({ finish: () => of(true) })),
   {
     name: 'does not look at the lease before it sends',
-    from: 700,
+    from: 90,
     house: ({ keeper }) => {
       keeper.covers = () => true;
     },
