@@ -13,7 +13,8 @@ export class Cancellations {
   /** Turns of cancelled calls; what becomes of them changes nothing in their lanes. */
   readonly turn$: Observable<Scheduled>;
   readonly #turn$ = new Subject<Scheduled>();
-  readonly #waiting = new Map<string, Set<Job>>();
+  /** Mostly one each. */
+  readonly #waiting = new Map<string, Job[]>();
 
   constructor() {
     this.turn$ = this.#turn$.asObservable();
@@ -22,26 +23,29 @@ export class Cancellations {
   /** A call was read. */
   begun(job: Job): void {
     const same = this.#waiting.get(job.id);
-    if (same === undefined) this.#waiting.set(job.id, new Set([job]));
-    else same.add(job);
+    if (same === undefined) this.#waiting.set(job.id, [job]);
+    else same.push(job);
   }
 
   /** A call ended, or is no longer ours. */
   over(job: Job): void {
     const same = this.#waiting.get(job.id);
-    if (same?.delete(job) === true && same.size === 0) this.#waiting.delete(job.id);
+    const at = same?.indexOf(job) ?? -1;
+    if (same === undefined || at < 0) return;
+    if (same.length === 1) this.#waiting.delete(job.id);
+    else same.splice(at, 1);
   }
 
   /** Calls of a partition that was lost are for its next owner. */
   lost(partition: AssignedPartition): void {
     for (const jobs of this.#waiting.values()) {
-      for (const job of jobs) if (job.received.partition === partition) this.over(job);
+      for (const job of [...jobs]) if (job.received.partition === partition) this.over(job);
     }
   }
 
   /** Nobody wants the call any more. */
   cancel(id: string): void {
-    for (const job of this.#waiting.get(id) ?? []) {
+    for (const job of [...(this.#waiting.get(id) ?? [])]) {
       job.cancelled = true;
       this.returned(job);
     }
