@@ -1,7 +1,7 @@
 import { concat, defer, EMPTY, map, mergeMap, type Observable, of, reduce, take } from 'rxjs';
 
 import { type DeadLetterHistory, firstOrigin } from '../model/dead-letter.ts';
-import { DeadLetterView } from '../model/dead-letters/dead-letter-view.ts';
+import type { DeadLetterView } from '../model/dead-letters/dead-letter-view.ts';
 import type { Explanation } from '../model/explanation.ts';
 import { jsonOrText } from '../model/json-levels.ts';
 import { type InRecord, originOf } from '../model/record.ts';
@@ -14,6 +14,7 @@ import { readRef } from '../pipeline/explain/find-record.ts';
 import { placeIn } from '../pipeline/explain/places.ts';
 import type { House } from '../pipeline/house.ts';
 
+import { newestDeadLetter } from './dead-letters/newest.ts';
 import { firstOfLine, heldIn, nameIn, newestHeld } from './held-calls.ts';
 import type { Stores } from './stores.ts';
 
@@ -98,11 +99,7 @@ class Question {
 
   /** The newest dead letter that is meant; nothing when there is none. */
   #deadLetter(isMeant: (view: DeadLetterView) => boolean): Observable<Explanation> {
-    return defer(() => this.#stores.reader.scan('dead-letters')).pipe(
-      reduce<InRecord, InRecord | undefined>((found, record) => {
-        const newer = record.timestampMs >= (found?.timestampMs ?? -Infinity);
-        return newer && isMeant(new DeadLetterView(record)) ? record : found;
-      }, undefined),
+    return defer(() => newestDeadLetter(this.#stores.reader, isMeant)).pipe(
       mergeMap((record) => (record === undefined ? EMPTY : of(explainDeadLetter(this.#ref, record)))),
     );
   }

@@ -20,6 +20,8 @@ import type {
 } from '../../ports/dead-letter-desk.ts';
 import type { TopicReader } from '../../ports/topic-reader.ts';
 
+import { newestDeadLetter } from './newest.ts';
+
 const topic = 'dead-letters';
 const sampleSize = 5;
 const previewBy: readonly GroupField[] = ['reason', 'upstream', 'code'];
@@ -132,8 +134,8 @@ export function showDeadLetter(
   const place = /^(?:dead-letters\/)?(\d{1,4})\/(\d{1,15})$/.exec(ref);
   const found$ =
     place === null
-      ? newestWhere(reader, undefined, (record) => new DeadLetterView(record).id === ref)
-      : newestWhere(reader, { partition: Number(place[1]), offset: Number(place[2]) }, () => true);
+      ? newestDeadLetter(reader, (view) => view.id === ref)
+      : recordAt(reader, Number(place[1]), Number(place[2]));
   return found$.pipe(
     mergeMap((record) => {
       if (record === undefined) return throwError(() => notFound(ref));
@@ -144,20 +146,10 @@ export function showDeadLetter(
   );
 }
 
-function newestWhere(
-  reader: TopicReader,
-  place: { readonly partition: number; readonly offset: number } | undefined,
-  wanted: (record: InRecord) => boolean,
-): Observable<InRecord | undefined> {
-  const stretches = place && [{ partition: place.partition, from: place.offset, to: place.offset + 1 }];
+function recordAt(reader: TopicReader, partition: number, offset: number): Observable<InRecord | undefined> {
   return reader
-    .scan(topic, stretches)
-    .pipe(
-      reduce<InRecord, InRecord | undefined>(
-        (found, record) => (wanted(record) && record.timestampMs >= (found?.timestampMs ?? -Infinity) ? record : found),
-        undefined,
-      ),
-    );
+    .scan(topic, [{ partition, from: offset, to: offset + 1 }])
+    .pipe(reduce<InRecord, InRecord | undefined>((_, record) => record, undefined));
 }
 
 function notFound(ref: string): LarkspurError {

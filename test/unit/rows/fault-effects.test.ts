@@ -13,10 +13,7 @@ describe('S000-79: the effect of a fault', () => {
   let house: LiveHouse;
   afterEach(() => house.close());
 
-  async function endedUnder(
-    rule: FaultRule,
-    call: Call,
-  ): Promise<{ readonly result: Result; readonly page: string }> {
+  async function endedUnder(rule: FaultRule, call: Call): Promise<{ readonly result: Result; readonly page: string }> {
     house = await openLiveHouse({
       raw: (url) => ({
         upstreams: {
