@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { messageOf } from '../../model/errors.ts';
 import type { Logger } from '../../ports/logger.ts';
 
+import { crc32c } from './crc32c.ts';
 import { damageOf, unreadable } from './unreadable.ts';
 import { type Decoder, decodeRecord, encodeRecord } from './wire-record.ts';
 
@@ -21,11 +22,13 @@ type DecodeMessages = (decoder: Decoder) => Promise<unknown[]>;
 
 let trouble: string[] | undefined;
 
+const mends = [silenceIdleTimer, keepHeaders, writeHeaders, sumQuickly, decodeLargeBatches, followCoordinator];
+
 /** Applies the mends once per process, before the first fetch, and warns when one does not fit. */
 export function patchKafkajs(logger: Logger): void {
   if (trouble !== undefined) return;
   trouble = [];
-  for (const mend of [silenceIdleTimer, keepHeaders, writeHeaders, decodeLargeBatches, followCoordinator]) {
+  for (const mend of mends) {
     try {
       mend();
     } catch (error) {
@@ -78,6 +81,14 @@ function writeHeaders(): void {
   expectVersion();
   const path = 'kafkajs/src/protocol/recordBatch/record/v0';
   replaceModule(path, 'headersArray.map(Header)', 'kafkajs/src/protocol/requests/produce/v3/request', encodeRecord);
+}
+
+/** The checksum of what is written is made byte by byte. With this mend it is made of eight at a time, at a third of the cost. */
+function sumQuickly(): void {
+  expectVersion();
+  const path = 'kafkajs/src/protocol/recordBatch/crc32C';
+  const sum = (bytes: Buffer): number => crc32c(bytes, 0, bytes.length);
+  replaceModule(path, 'unsigned(crc32C(buffer))', 'kafkajs/src/protocol/recordBatch/v0', sum);
 }
 
 /**

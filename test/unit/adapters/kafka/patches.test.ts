@@ -78,6 +78,13 @@ describe('patchKafkajs', () => {
     for (const one of decoded) expect(one).toMatchObject({ key: fields.key, value: fields.value, headers });
   });
 
+  it('puts the checksum of the driver on what it writes', async () => {
+    const sumAt = 4 + 17;
+    const batch = await bytesOf([record({ value: Buffer.alloc(5_000, 'larkspur') })]);
+    const theirs = load<(bytes: Buffer) => number>('recordBatch/crc32C/crc32C');
+    expect(batch.readInt32BE(sumAt)).toBe(theirs(batch.subarray(sumAt + 4)));
+  });
+
   it('leaves out the last batch when it was cut', async () => {
     const whole = await bytesOf([record({ value: 'first' })]);
     const cut = (await bytesOf([record({ value: Buffer.alloc(500) })])).subarray(4, 400);
