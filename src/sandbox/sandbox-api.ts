@@ -56,6 +56,10 @@ export interface Sandbox {
   sendEvents(plan: TrafficPlan): Promise<TrafficReport>;
   /** Asks a receiver to prove itself, as Feishu does when its address is saved. */
   sendChallenge(target: EventTarget, door?: 'events' | 'callbacks'): Promise<Answered & { readonly proved: boolean }>;
+  /** Makes a new ticket of a store app and sends it, as Feishu does each hour; from now on also when the app asks for it. */
+  sendTicket(target: EventTarget): Promise<Answered>;
+  /** Ends the consent of a user and tells the receiver. */
+  revokeConsent(target: EventTarget, openId: string): Promise<Answered>;
   /** Presses a button of a card in a chat; resolves with the receiver's answer. */
   pressButton(target: EventTarget, chat: string, value: unknown): Promise<Answered>;
   /** Forgets effects, replay keys, requests, figures and used quota. Tokens, rules, settings and messages stay. */

@@ -15,10 +15,12 @@ import { Links } from './link/links.ts';
 import type { SandboxOptions } from './options.ts';
 import type { Sandbox } from './sandbox-api.ts';
 import { parseSettings, settingsDefaults } from './settings.ts';
+import { Consents } from './state/consents.ts';
 import { Limits } from './state/limits.ts';
 import { MessageBook } from './state/message-book.ts';
 import { Replay } from './state/replay.ts';
 import { RequestLog } from './state/request-log.ts';
+import { StoreApps } from './state/store-apps.ts';
 import { Tokens } from './state/tokens.ts';
 import { machineClock, machineTimers, type SandboxRandom, seeded } from './world-ports.ts';
 import type { World } from './world.ts';
@@ -84,7 +86,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     }),
     revokeTokens: ({ app, stuck } = {}) => world.tokens.revoke(app === undefined ? {} : { app }, stuck),
     links,
-    ...eventSender({ clock: world.clock, timers: world.timers, random }, links),
+    ...eventSender({ clock: world.clock, timers: world.timers, random }, links, world),
     reset: () => {
       for (const part of [world.ledger, world.replay, world.requests, world.limits]) part.clear();
       world.faults.clearCounts();
@@ -109,10 +111,14 @@ function createWorld(options: SandboxOptions, random: SandboxRandom): World {
   const clock = options.clock ?? machineClock;
   const details = options.details ?? 1_000;
   const salt = hex(random, 16);
+  const newText = (): string => hex(random, 40);
+  const tokens = new Tokens(options.apps, options.tokenLifeMs ?? 7_200_000, clock, newText);
   const world: World = {
     clock,
     timers: options.timers ?? machineTimers,
-    tokens: new Tokens(options.apps, options.tokenLifeMs ?? 7_200_000, clock, () => hex(random, 40)),
+    tokens,
+    consents: new Consents(clock, tokens, newText),
+    storeApps: new StoreApps(tokens, newText),
     limits: new Limits(() => world.settings),
     replay: new Replay(options.replayMs ?? 3_600_000),
     ledger: new Ledger(details),

@@ -1,10 +1,12 @@
 import type { FaultBook } from './faults/fault-book.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { SandboxSettings } from './settings.ts';
+import type { Consents } from './state/consents.ts';
 import type { Limits } from './state/limits.ts';
 import type { MessageBook } from './state/message-book.ts';
 import type { Replay } from './state/replay.ts';
 import type { RequestLog } from './state/request-log.ts';
+import type { StoreApps } from './state/store-apps.ts';
 import type { Tokens } from './state/tokens.ts';
 import type { SandboxClock, SandboxTimers } from './world-ports.ts';
 
@@ -13,6 +15,8 @@ export interface World {
   readonly clock: SandboxClock;
   readonly timers: SandboxTimers;
   readonly tokens: Tokens;
+  readonly consents: Consents;
+  readonly storeApps: StoreApps;
   readonly limits: Limits;
   readonly replay: Replay;
   readonly ledger: Ledger;

@@ -21,15 +21,19 @@ export interface EventHouse {
   close(): Promise<void>;
 }
 
-/** @param routes YAML below `routes:` @param more further YAML */
-export async function openEventHouse(routes: string, more = ''): Promise<EventHouse> {
+/** @param routes YAML below `routes:` @param app further YAML members of the app @param more further YAML */
+export async function openEventHouse(
+  routes: string,
+  app: (sandboxUrl: string) => string = () => '',
+  more = '',
+): Promise<EventHouse> {
   const sandbox = await createSandbox({ settings: { tierMode: 'off', chatPerSecond: 0 } });
   const files = new ConfigFiles();
   const { config } = files.load(`
 data: memory
 logLevel: silent
 listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
-apps: [{ id: cli_a, secret: s, encryptKey: key }]
+apps: [{ id: cli_a, secret: s, encryptKey: key${app(sandbox.url)} }]
 upstreams: { feishu: { baseUrl: '${sandbox.url}' } }
 routes:
 ${routes}

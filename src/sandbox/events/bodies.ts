@@ -107,6 +107,43 @@ export function cardAction(
   return { id, subject, body };
 }
 
+/** The ticket of a store app. */
+export function ticketBody(
+  { app, verificationToken = '' }: From,
+  ticket: string,
+  { n, wallMs, salt }: EventSeed,
+): unknown {
+  return {
+    ...{
+      ts: (wallMs / 1_000).toFixed(6),
+      uuid: `ticket-${salt}${n}`,
+      token: verificationToken,
+      type: 'event_callback',
+    },
+    event: { type: 'app_ticket', app_id: app, app_ticket: ticket },
+  };
+}
+
+/** The end of a user's consent. */
+export function revokedBody(
+  { app, verificationToken = '' }: From,
+  openId: string,
+  { n, wallMs, salt }: EventSeed,
+): unknown {
+  return {
+    schema: '2.0',
+    header: {
+      event_id: `revoked-${salt}${n}`,
+      event_type: 'auth.user_access_token.revoked_v4',
+      create_time: String(Math.floor(wallMs)),
+      token: verificationToken,
+      app_id: app,
+      tenant_key: tenant,
+    },
+    event: { user_id: { open_id: openId }, revoke_token_type: 'user_access_token', revoke_reason: 'unbind' },
+  };
+}
+
 /** What Feishu sends when an address is saved. */
 export function challengeBody({ verificationToken = '' }: From, challenge: string): unknown {
   return { challenge, token: verificationToken, type: 'url_verification' };

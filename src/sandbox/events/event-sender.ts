@@ -1,17 +1,20 @@
 import type { Links } from '../link/links.ts';
 import type { Sandbox } from '../sandbox-api.ts';
+import type { World } from '../world.ts';
 
-import { cardAction, challengeBody } from './bodies.ts';
-import { Courier, type CourierWorld } from './courier.ts';
+import { cardAction, challengeBody, revokedBody, ticketBody } from './bodies.ts';
+import { type Answered, Courier, type CourierWorld } from './courier.ts';
 import { sendTraffic } from './traffic.ts';
 
 /** The sandbox's way to send events, challenges and callbacks. */
 export function eventSender(
   world: CourierWorld,
   links: Links,
-): Pick<Sandbox, 'pressButton' | 'sendChallenge' | 'sendEvents'> {
+  { consents, storeApps }: Pick<World, 'consents' | 'storeApps'>,
+): Pick<Sandbox, 'pressButton' | 'revokeConsent' | 'sendChallenge' | 'sendEvents' | 'sendTicket'> {
   const word = () => Math.floor(world.random.next() * 2 ** 32).toString(36);
-  let presses = 0;
+  let made = 0;
+  const seed = (subject: string) => ({ n: made++, subject, wallMs: world.clock.wall(), salt: word() });
   const once = async <T>(use: (courier: Courier) => Promise<T>): Promise<T> => {
     const courier = new Courier(world, 1, links);
     try {
@@ -33,8 +36,18 @@ export function eventSender(
       }),
     pressButton: (target, chat, value) =>
       once((courier) => {
-        const seed = { n: presses++, subject: chat, wallMs: world.clock.wall(), salt: word() };
-        return courier.deliver(target, 'callbacks', cardAction(target, seed, value).body);
+        return courier.deliver(target, 'callbacks', cardAction(target, seed(chat), value).body);
+      }),
+    sendTicket: (target) => {
+      const send = (): Promise<Answered> =>
+        once((courier) => courier.deliver(target, 'events', ticketBody(target, ticket, seed('ticket'))));
+      const ticket = storeApps.newTicket(target.app, () => void send());
+      return send();
+    },
+    revokeConsent: (target, openId) =>
+      once((courier) => {
+        consents.revoke(target.app, openId);
+        return courier.deliver(target, 'events', revokedBody(target, openId, seed(openId)));
       }),
   };
 }

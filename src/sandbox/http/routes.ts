@@ -5,7 +5,8 @@ import { contactEndpoints } from '../apis/contact.ts';
 import { echo } from '../apis/echo.ts';
 import { fileEndpoints } from '../apis/files.ts';
 import { messageEndpoints } from '../apis/messages.ts';
-import { tokenAnswer } from '../apis/tokens.ts';
+import { authorizePage, userInfoAnswer, userTokenAnswer } from '../apis/oauth.ts';
+import { resendAnswer, storeTokenAnswer, tokenAnswer } from '../apis/tokens.ts';
 import type { World } from '../world.ts';
 
 import { failure } from './answer.ts';
@@ -19,6 +20,23 @@ export function apiRoutes(server: FastifyInstance, world: World): void {
       serveAside(world, () => tokenAnswer(world, kind, request.body), request, reply),
     );
   }
+  for (const kind of ['app', 'tenant'] as const) {
+    server.post(`/open-apis/auth/v3/${kind}_access_token`, (request, reply) =>
+      serveAside(world, () => storeTokenAnswer(world, kind, request.body), request, reply),
+    );
+  }
+  server.post('/open-apis/auth/v3/app_ticket/resend', (request, reply) =>
+    serveAside(world, () => resendAnswer(world, request.body), request, reply),
+  );
+  server.get('/open-apis/authen/v1/authorize', (request, reply) =>
+    serveAside(world, () => authorizePage(world, request.query as Record<string, unknown>), request, reply),
+  );
+  server.post('/open-apis/authen/v2/oauth/token', (request, reply) =>
+    serveAside(world, () => userTokenAnswer(world, request.body), request, reply),
+  );
+  server.get('/open-apis/authen/v1/user_info', (request, reply) =>
+    serveAside(world, () => userInfoAnswer(world, request.headers.authorization), request, reply),
+  );
   const endpoints = [...messageEndpoints(world), ...contactEndpoints(), ...bitableEndpoints(), ...fileEndpoints(world)];
   for (const endpoint of endpoints) {
     const { method, url } = endpoint;

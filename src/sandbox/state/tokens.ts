@@ -94,14 +94,20 @@ export class Tokens {
     return app.secret === secret ? app : 10014;
   }
 
-  #create({ id, tenant }: SandboxApp): Grant {
+  /** A new token beside all others: of a user (`u`), of a store app (`a`), or of one of its tenants (`t`). */
+  grant({ id, tenant }: Pick<SandboxApp, 'id' | 'tenant'>, kind: 'a' | 't' | 'u'): Grant {
     const nowMs = this.#clock.now();
     for (const grant of this.#live.values()) if (grant.expiresAtMs <= nowMs) this.#live.delete(grant.token);
-    const token = `t-${this.#newToken()}`;
+    const token = `${kind}-${this.#newToken()}`;
     const grant = { token, app: id, tenant: tenant ?? 'tenant_sandbox', expiresAtMs: nowMs + this.#lifeMs };
     this.#live.set(token, grant);
-    this.#newest.set(id, grant);
     this.issued++;
+    return grant;
+  }
+
+  #create(app: SandboxApp): Grant {
+    const grant = this.grant(app, 't');
+    this.#newest.set(app.id, grant);
     return grant;
   }
 }
