@@ -52,6 +52,11 @@ export class AdaptiveConcurrency {
     return Math.floor(this.#width);
   }
 
+  /** Whether timeouts have made it narrower than its ceiling. */
+  get narrowed(): boolean {
+    return this.limit < this.#options.ceiling;
+  }
+
   /** An attempt that began at `startedMs` found no answer in its time. */
   timedOut(startedMs: number, nowMs: number): void {
     const { floor, decrease } = this.#options;

@@ -27,11 +27,12 @@ export function wallTime(clock: Clock, atMs: number): string | undefined {
 }
 
 /** No further attempt may begin. */
-export function slots({ destination: { name, slots: places } }: Job): Wait {
+export function slots({ destination: { name, slots: places, width } }: Job): Wait {
+  const narrowed = width.narrowed ? '; timeouts have narrowed how many there may be, answers widen it again' : '';
   return {
     what: 'slot',
     on: name,
-    why: `${places.inUse} of ${places.limit} attempts at ${name} are under way, so no further one may begin`,
+    why: `${places.inUse} of ${places.limit} attempts at ${name} are under way, so no further one may begin${narrowed}`,
     cure: `see why they take long (/admin/api-health); upstreams.${name}.concurrency sets how many there may be`,
   };
 }

@@ -83,6 +83,7 @@ export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs, wa
   // It ends out of its turn, which takes an answer of the claims' store: then what is left of it goes.
   if (item.pulled === 'now') return { kind: 'wait', room: cancelledRoom(item.id), untilMs: nowMs + cancelLookMs };
   item.adoptPolicies();
+  item.needsNothing = false;
   const lastStartMs = item.deadlineMs - minWorkMs;
   const wait = (job: Job, why: WaitReason, room: string, untilMs: number): Gate => {
     // Waiting past the last useful moment helps nobody: let it through to end as too late, or to its fallback.

@@ -82,6 +82,26 @@ it('S000-58: retry, breaker and fallback of one upstream are switched while it w
   expect([...(wellBreakers?.entries() ?? [])][0]?.[1]).toBe(wellBreaker);
 });
 
+it('width, read cache and health check of an upstream are those of the changed file, and of that upstream alone', async () => {
+  const { state, write, call, reloads } = await started();
+  state.status = 200;
+  const { destinations } = served.worker!.house;
+  const [sick, well] = [destinations.get('sick')!, destinations.get('well')!];
+  const widths = [sick.width, well.width];
+  write(', concurrencyFloor: 8, cache: { ttlMs: 60000 }, health: { intervalMs: 60000 }');
+  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), soon);
+
+  expect([sick.width === widths[0], well.width === widths[1]]).toEqual([false, true]);
+  sick.width.timedOut(0, 1);
+  expect(sick.slots.limit).toBe(8);
+  await vi.waitFor(() => expect(sick.health?.last).toMatchObject({ state: 'healthy' }), soon);
+  expect([await call('sick', '/a'), await call('sick', '/a'), await call('well', '/a')]).toMatchObject([
+    { text: expect.stringContaining('"source":"live"') as string },
+    { text: expect.stringContaining('"source":"cache"') as string },
+    { text: expect.stringContaining('"source":"live"') as string },
+  ]);
+});
+
 it('what a person holds open stays open when its policy changes', async () => {
   const { write, reloads } = await started();
   const { destinations } = served.worker!.house;

@@ -12,9 +12,9 @@ const options: AdaptiveConcurrencyOptions = { ...defaults, ceiling: 32 };
 describe('AdaptiveConcurrency', () => {
   it('starts at its ceiling; a timeout takes a tenth of it', () => {
     const width = new AdaptiveConcurrency(options);
-    expect(width.limit).toBe(32);
+    expect([width.limit, width.narrowed]).toEqual([32, false]);
     width.timedOut(0, 1_000);
-    expect(width.limit).toBe(28);
+    expect([width.limit, width.narrowed]).toEqual([28, true]);
   });
 
   it('takes timeouts of attempts that were under way together for one piece of news: at most half goes', () => {
