@@ -72,6 +72,23 @@ export function quotaLearningSuite(name: string, open: () => Promise<QuotaLogBen
       expect(factors).toHaveLength(3 * 4 + 1);
     });
 
+    it('takes back a step that was refused, and no more, however many refusals the step has brought', async () => {
+      const both = bucket('both', [50, 1_000], [500, 60_000]);
+      await ask(bench.log, [both], 50);
+      for (let i = 0; i < 20; i++) await refused(both);
+      for (const want of [...Array.from({ length: 8 }, () => 29), 18, 30]) {
+        await bench.advance(1_000);
+        await ask(bench.log, [both], want);
+      }
+      // 300 in the minute and ten more, that were tried.
+      expect(await ask(bench.log, [both], 1)).toMatchObject({
+        granted: 0,
+        buckets: [{ factor: 0.62, taken: [10, 310] }],
+      });
+      for (let i = 0; i < 3; i++) await refused(both);
+      expect((await refused(both)).factor).toBeCloseTo(0.6, 5);
+    });
+
     it('finds the way back, slowly first and then faster, while somebody would use more', async () => {
       await ask(bench.log, [tier], 50);
       for (let i = 0; i < 20; i++) await refused();

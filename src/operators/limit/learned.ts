@@ -77,6 +77,8 @@ export class Learned {
     if (!uses.some(({ limit, taken }) => taken >= limit * before * factorRule.leastUsed)) return;
     // Of several windows the one that was used most, if it explains anything.
     const lessThanAllowed = uses.filter(({ limit, taken }) => taken - this.#refusals < limit * before - 0.5);
+    // One let through all that it did before the step that was refused: the step was too much, and nothing else is.
+    if (lessThanAllowed.length > 0 && lessThanAllowed.length < uses.length) return;
     const explained = Math.max(...lessThanAllowed.map(({ limit, taken }) => (taken - this.#refusals) / limit));
     const lower = explained >= 0 ? explained : many ? before * unexplained : before;
     const factor = Math.max(floor, before * leastKept, lower);

@@ -255,13 +255,18 @@ local function learn(b, started)
     return
   end
   if not many and b.inARow ~= rule.believedInARow then return end
-  local used, explained = false, -1
+  local used, explained, kept, less = false, -1, false, false
   for _, w in ipairs(b.windows) do
     local letThrough = w.started - b.refusals
     used = used or w.started >= w.limit * b.before * rule.leastUsed
-    if letThrough < w.limit * b.before - 0.5 then explained = math.max(explained, letThrough / w.limit) end
+    if letThrough < w.limit * b.before - 0.5 then
+      explained, less = math.max(explained, letThrough / w.limit), true
+    else
+      kept = true
+    end
   end
-  if not used then return end
+  -- One let through all that it did before the step that was refused: the step was too much, and nothing else is.
+  if not used or kept and less then return end
   local lower = explained >= 0 and explained or many and b.before * rule.unexplained or b.before
   local factor = math.max(rule.floor, b.before * rule.leastKept, lower)
   if factor >= b.factor then return end
