@@ -1,6 +1,8 @@
 import { createLogger } from '../adapters/pino/logger.ts';
 import { createMetrics, type ScrapableMetrics } from '../adapters/prometheus/metrics.ts';
 import { systemClock, systemRandom, systemTimers } from '../adapters/system/clock.ts';
+import { HostFiles } from '../adapters/system/host-files.ts';
+import { hostMetrics } from '../adapters/system/host-metrics.ts';
 import type { Config } from '../config/config.ts';
 
 import type { WorldParts } from './stores.ts';
@@ -10,11 +12,13 @@ export function worldParts(
   config: Config,
   secrets: readonly string[],
 ): WorldParts & { readonly metrics: ScrapableMetrics } {
+  const metrics = createMetrics();
+  hostMetrics(metrics, new HostFiles(systemClock));
   return {
     clock: systemClock,
     timers: systemTimers,
     random: systemRandom,
     log: createLogger({ level: config.logLevel, secrets }),
-    metrics: createMetrics(),
+    metrics,
   };
 }

@@ -123,6 +123,8 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
           registers: [registry],
           collect() {
             gauge.reset();
+            // Without labels it is 0 again now; without a reading it shall say nothing.
+            if (labels.length === 0) gauge.remove();
             let left = maxSeries;
             for (const reader of all) {
               try {
