@@ -56,7 +56,7 @@ export function linkWire(baseUrl: string, app: { readonly id: string; readonly s
           headers: { 'content-type': 'application/json', locale: 'zh' },
           body: JSON.stringify({ AppID: app.id, AppSecret: app.secret }),
         });
-        return endpointIn(await body.json());
+        return endpointIn(await body.json(), baseUrl.startsWith('https:'));
       } catch {
         return { kind: 'refused', code: undefined, message: 'no answer' };
       }
@@ -91,10 +91,11 @@ export function linkWire(baseUrl: string, app: { readonly id: string; readonly s
   };
 }
 
-function endpointIn(answer: unknown): Endpoint {
+function endpointIn(answer: unknown, secure: boolean): Endpoint {
   const { code, msg, data } = isTree(answer) ? answer : {};
   const { URL: url, ClientConfig: config } = isTree(data) ? data : {};
-  if (code !== 0 || typeof url !== 'string' || !/^wss?:\/\//.test(url)) {
+  const usable = typeof url === 'string' && URL.canParse(url) && (secure ? /^wss:[^#]+$/ : /^wss?:[^#]+$/).test(url);
+  if (code !== 0 || !usable) {
     const message = typeof msg === 'string' ? msg.slice(0, 200) : 'no address came';
     return { kind: 'refused', code: typeof code === 'number' ? code : undefined, message };
   }

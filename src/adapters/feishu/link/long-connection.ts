@@ -51,7 +51,8 @@ export class LongConnection {
   #sinceMs: number;
   #eventAtMs: number;
   #cancelNext = (): void => undefined;
-  #cancelSilence = (): void => undefined;
+  /** While a ping waits for its answer. */
+  #cancelSilence: (() => void) | undefined;
 
   constructor(options: LongConnectionOptions) {
     this.#options = options;
@@ -120,8 +121,7 @@ export class LongConnection {
 
   #pingLater(): void {
     this.#cancelNext = this.#options.timers.after(this.#timing.pingMs, () => {
-      this.#cancelSilence();
-      this.#cancelSilence = this.#options.timers.after(answerPingWithinMs, () => this.#fail('silent', {}));
+      this.#cancelSilence ??= this.#options.timers.after(answerPingWithinMs, () => this.#fail('silent', {}));
       this.#send({
         ...{ seqId: 0n, logId: 0n, service: this.#service, method: 'control' },
         ...{ headers: [['type', 'ping']], payload: Buffer.alloc(0) },
@@ -132,7 +132,7 @@ export class LongConnection {
 
   #received(bytes: Buffer): void {
     // Whatever it is, the other side lives.
-    this.#cancelSilence();
+    this.#hear();
     const frame = decodeLinkFrame(bytes);
     if (frame === undefined) return;
     const type = linkHeader(frame, 'type');
@@ -153,6 +153,11 @@ export class LongConnection {
     });
     this.#takes.add(take);
     take.add(() => this.#takes.delete(take));
+  }
+
+  #hear(): void {
+    this.#cancelSilence?.();
+    this.#cancelSilence = undefined;
   }
 
   #send(frame: LinkFrame): void {
@@ -177,7 +182,7 @@ export class LongConnection {
 
   #drop(): void {
     this.#cancelNext();
-    this.#cancelSilence();
+    this.#hear();
     this.#socket?.close();
     this.#socket = undefined;
     this.#turn(false);

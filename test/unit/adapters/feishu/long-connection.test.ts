@@ -145,6 +145,15 @@ describe('a long connection', () => {
     expect([world.connection.up, world.askedMs.length]).toEqual([true, 2]);
   });
 
+  it('is found silent also where it is pinged more often than an answer may take', async () => {
+    const world = stage(undefined, { ...there, timing: { pingMs: 1_000, retryMs: 2_000, spreadMs: 1_000 } });
+    await world.time.advanceAsync(60_000);
+    expect(world.failures).toEqual([]);
+    world.platform.answersPings = false;
+    await world.time.advanceAsync(11_500);
+    expect(world.failures).toEqual(['silent']);
+  });
+
   it('F28 (b): that answers and brings no events says for how long', async () => {
     const world = stage();
     await world.time.advanceAsync(0);
