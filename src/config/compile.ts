@@ -1,3 +1,6 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
 import { type BreakerOptions, breakerDefaults } from '../operators/breaker/options.ts';
 import { retryDefaults, type RetryOptions } from '../operators/retry/options.ts';
 
@@ -115,6 +118,7 @@ function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
     profile: raw.profile ?? 'http',
     baseUrl: targets[0] ?? '',
     targets,
+    use: (raw.use ?? []).map((module) => pathToFileURL(resolve(module)).href),
     concurrency: raw.concurrency ?? 1,
     concurrencyFloor: raw.concurrencyFloor ?? 1,
     bucketConcurrency: raw.bucketConcurrency ?? 1,

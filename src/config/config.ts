@@ -95,6 +95,8 @@ export interface UpstreamConfig {
   readonly baseUrl: string;
   /** Equal addresses, the first of which is `baseUrl`; one chosen by health for each attempt. */
   readonly targets: readonly string[];
+  /** Modules with operators of its owner, file URLs. */
+  readonly use: readonly string[];
   /** Calls in flight at once, in this process. */
   readonly concurrency: number;
   /** How far timeouts narrow that. */

@@ -192,7 +192,9 @@ export const upstreamSchema = section(
       'a GET that tells how it is, on /admin/api-health; no call depends on it',
     ),
     cache: section({ ttlMs: ms('how long a good answer to a GET serves later ones without a call') }),
-    use: Type.Array(Type.String({ minLength: 1 }), { description: 'modules with own operators' }),
+    use: Type.Array(Type.String({ minLength: 1 }), {
+      description: 'modules that see each attempt: export default { before, after }',
+    }),
   },
   'One API that calls go to',
 );

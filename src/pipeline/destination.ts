@@ -15,6 +15,7 @@ import type { Upstream } from '../ports/upstream.ts';
 
 import type { DeadLetterBrake } from './dead-letter-brake.ts';
 import type { HealthCheck } from './health/health-state.ts';
+import type { OwnOperators } from './own-operators.ts';
 import type { Slots } from './slots.ts';
 
 /** What answers when there is no live answer, and when. */
@@ -52,6 +53,8 @@ export interface Destination {
   readonly retry: RetryPlan | undefined;
   budget(breakerKey: string): RetryBudget;
   readonly brake: DeadLetterBrake;
+  /** What its owner adds to each attempt; `undefined`: nothing. */
+  readonly own: OwnOperators | undefined;
   readonly answers: AnswerCache;
   readonly fallback: FallbackPolicy;
   /** How long a good answer to a read serves later ones without a call, milliseconds; 0: not at all. */

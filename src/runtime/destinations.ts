@@ -14,10 +14,13 @@ import { RetryBudget } from '../operators/retry/retry-budget.ts';
 import { TargetChoice } from '../operators/targets/target-choice.ts';
 import { DeadLetterBrake } from '../pipeline/dead-letter-brake.ts';
 import type { Destination } from '../pipeline/destination.ts';
+import { OwnOperators } from '../pipeline/own-operators.ts';
 import { placesAtDoor, Slots } from '../pipeline/slots.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
+import type { Logger } from '../ports/logger.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import type { OwnOperator } from '../ports/own-operator.ts';
 import type { QuotaLog } from '../ports/quota-log.ts';
 import type { Random } from '../ports/random.ts';
 
@@ -51,6 +54,9 @@ export interface DestinationParts {
   readonly quota: QuotaLog;
   readonly random: Random;
   readonly metrics: Metrics;
+  readonly log: Logger;
+  /** The modules of `use`, by file URL. */
+  readonly own: ReadonlyMap<string, OwnOperator>;
   /** Last good answers of an upstream. */
   readonly answers: (upstream: string) => AnswerCache;
   /** What processes have in common about tokens. */
@@ -117,7 +123,7 @@ function destinationOf(
   cover: Cover,
   pools: readonly OriginPool[],
   processSlots: Slots,
-  { clock, timers, random, metrics, quota, answers, shared }: DestinationParts,
+  { clock, timers, random, metrics, quota, answers, shared, own, log }: DestinationParts,
 ): Destination & Replaceable & { readonly tokens: FeishuTokens | undefined } {
   const { name, baseUrl, retry } = upstream;
   const { maxResponseBytes, targets } = upstream;
@@ -147,6 +153,7 @@ function destinationOf(
     ...policiesOf(upstream, apps, random),
     budget: budgets(retry === 'off' ? retryDefaults.budget : retry.budget, () => quota.fleet().replicas),
     brake: new DeadLetterBrake(),
+    own: ownOperators(upstream, own, log),
     answers: answers(name),
     policies: 0,
     slots: new Slots(width, processSlots),
@@ -155,6 +162,11 @@ function destinationOf(
     bucketLimit: upstream.bucketConcurrency,
   };
   return destination;
+}
+
+function ownOperators({ use }: UpstreamConfig, known: DestinationParts['own'], log: Logger): OwnOperators | undefined {
+  const operators = use.flatMap((module) => known.get(module) ?? []);
+  return operators.length === 0 ? undefined : new OwnOperators(operators, log);
 }
 
 /** One budget per breaker key, shared by all replicas: their number is bounded by the API groups of the catalogue. */

@@ -7,6 +7,7 @@ import { breakerRoutes } from '../adapters/http/breaker-routes.ts';
 import { deadLetterRoutes } from '../adapters/http/dead-letter-routes.ts';
 import { explainRoutes } from '../adapters/http/explain-routes.ts';
 import { type RunningServer, startServer } from '../adapters/http/server.ts';
+import { loadOwnOperators } from '../adapters/modules/own-operators.ts';
 import type { Address, Config } from '../config/config.ts';
 import { coverOf } from '../config/describe.ts';
 import { callsRoutes } from '../ingress/calls-api.ts';
@@ -14,6 +15,7 @@ import { LarkspurError, messageOf } from '../model/errors.ts';
 import { recordView } from '../model/record-view.ts';
 import { apiHealth } from '../pipeline/health/api-health.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
+import type { OwnOperator } from '../ports/own-operator.ts';
 
 import { breakerDesk } from './breaker-desk.ts';
 import { LocalDesk } from './dead-letters/desk.ts';
@@ -113,7 +115,9 @@ export async function serve(
       }),
       ...breakerRoutes(breakerDesk(() => worker?.house, stores.sink, parts)),
     ]);
-    if (roles.worker) worker = startWorker(config, stores, parts, (error) => fail(error));
+    const used = Object.values(config.upstreams).flatMap(({ use }) => use);
+    const own = await loadOwnOperators(roles.worker ? used : []);
+    if (roles.worker) worker = startWorker(config, stores, parts, (error) => fail(error), own);
     const current = (live = new LiveRoutes(config.routes, parts.timers));
     const routeAll = (): void => {
       routes ??= startRoutes(current, stores, parts, (error) => fail(error));
@@ -145,6 +149,7 @@ export async function serve(
     if (source !== undefined) {
       unwatch = watchConfig(source, parts, (changed) => {
         // What may be refused comes first: then nothing has changed. After it the services, then the routes to them.
+        if (roles.worker) refuseUnloaded(changed.upstreams, own);
         const putRoutes = current.prepare(changed.routes);
         worker?.add(changed.upstreams);
         doors?.replace(changed.upstreams);
@@ -158,6 +163,16 @@ export async function serve(
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+/** A module is loaded at the start alone. */
+function refuseUnloaded(upstreams: Config['upstreams'], own: ReadonlyMap<string, OwnOperator>): void {
+  for (const { name, use } of Object.values(upstreams)) {
+    if (use.every((module) => own.has(module))) continue;
+    throw new LarkspurError('config_invalid', `upstreams.${name}.use names a module that was not there at the start`, {
+      cure: 'restart the worker: modules are loaded when it starts',
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { LarkspurError } from '../model/errors.ts';
 import { createHouse, type House } from '../pipeline/house.ts';
 import { breakerRoom } from '../pipeline/rooms.ts';
+import type { OwnOperator } from '../ports/own-operator.ts';
 
 import { createDestinations } from './destinations.ts';
 import { houseOptions } from './house-options.ts';
@@ -23,12 +24,13 @@ export interface RunningWorker {
   stop(): Promise<Stopped>;
 }
 
-/** Puts a worker together on its stores and starts it. `onFailure` is called once if its stream errors. */
+/** Puts a worker together on its stores and starts it. `onFailure` is called once if its stream errors. @param own the modules of `use`, by file URL */
 export function startWorker(
   config: Config,
   stores: Stores,
   parts: WorldParts,
   onFailure: (error: LarkspurError) => void,
+  own: ReadonlyMap<string, OwnOperator> = new Map(),
 ): RunningWorker {
   // Records wait long enough to grow old, and by itself the engine lets old garbage grow to more than what lives. Measured
   // after an outage with 100,000 records behind it: 264 MB resident instead of 405.
@@ -37,6 +39,7 @@ export function startWorker(
     ...parts,
     quota: stores.quota,
     answers: stores.answers,
+    own,
     shared: sharedTokens(config, stores, parts),
   });
   const house = createHouse(

@@ -99,6 +99,7 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
       return budget;
     },
     brake: new DeadLetterBrake(),
+    own: undefined,
     answers: settings.answers ?? memoryAnswerCache(clock),
     fallback,
     cacheMs: settings.cacheMs ?? 0,

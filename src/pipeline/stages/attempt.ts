@@ -6,6 +6,7 @@ import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { Taken } from '../../operators/limit/taken.ts';
 import { attemptTimeoutMs } from '../../operators/timeout/deadline.ts';
 import type { Token } from '../../ports/token-source.ts';
+import { attemptView } from '../attempt-view.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
 import { cancelledEnding, isCancelled, keyHolds, mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
@@ -117,7 +118,7 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
   const started = { atMs: nowMs, wallMs: clock.wall(), waited: job.starts(nowMs) };
   const { request } = plan;
   const carried = requestContext(job.received.record.headers, job.id, job.attemptsMade);
-  const headers = Object.assign({}, request.headers, carried);
+  const headers = Object.assign({}, request.headers, carried, destination.own?.headers(attemptView(job)));
   if (token !== undefined) headers['authorization'] = `Bearer ${token.value}`;
   return andThen(
     destination.upstream.send({ ...request, headers }, timeoutMs),

@@ -8,6 +8,7 @@ import { spreadWaitMs } from '../../operators/retry/retry-after.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Random } from '../../ports/random.ts';
+import { attemptView } from '../attempt-view.ts';
 import { mayHaveActed } from '../endings.ts';
 import type { Instruments } from '../instruments.ts';
 import type { Attempted, Decoded, Ended, Judged } from '../job.ts';
@@ -73,6 +74,7 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
     );
   }
   instruments.attempted(job, verdict, ms);
+  destination.own?.judged(attemptView(job), verdict, ms);
   instruments.drewQuota(job, started.waited?.what === 'rate-limit' ? started.waited.ms : 0);
   job.attempted(started, ms, verdict);
   const answer: Answer | undefined =

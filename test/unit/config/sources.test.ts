@@ -74,11 +74,12 @@ describe('warnings', () => {
 routes: [{ on: a, http: "http://a" }, { on: b, http: "http://b" }]
 upstreams:
   a: { targets: ["http://a", "http://b"], health: { path: /h, intervalMs: 1000 }, breaker: { mode: exact }, use: [x] }
+profiles: { fast: { topics: [calls], more: { deep: 1 } }, slow: { topics: [calls] } }
 redis: { url: "redis://r" }
 `);
 
     expect(warnings).toEqual([
-      'upstreams.a.use is accepted but not acted on in this version',
+      'profiles is accepted but not acted on in this version',
       'redis is not used without kafka: embedded mode keeps its claims in the data folder',
     ]);
   });

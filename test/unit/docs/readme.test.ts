@@ -158,7 +158,7 @@ describe.each(both)('what %s promises', (_path, text) => {
   });
 
   it('is honest about every key that is not acted on', () => {
-    const paragraph = text.split('\n\n').find((part) => part.startsWith('`profiles` '));
+    const paragraph = text.split('\n\n').find((part) => part.startsWith('`profiles`'));
 
     expect(codeOf(paragraph ?? '')).toEqual(keysNotActedOn());
   });
