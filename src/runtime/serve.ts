@@ -4,6 +4,7 @@ import { catchError, map, throwError, toArray } from 'rxjs';
 
 import { adminRoutes } from '../adapters/http/admin-routes.ts';
 import { breakerRoutes } from '../adapters/http/breaker-routes.ts';
+import { consoleRoute } from '../adapters/http/console/console-route.ts';
 import { deadLetterRoutes } from '../adapters/http/dead-letter-routes.ts';
 import { explainRoutes } from '../adapters/http/explain-routes.ts';
 import { type RunningServer, startServer } from '../adapters/http/server.ts';
@@ -99,6 +100,7 @@ export async function serve(
   };
   try {
     const adminUrl = await listen('admin', config.listen.admin, [
+      consoleRoute(),
       ...deadLetterRoutes(desk),
       ...explainRoutes({ explain: (ref) => explain(ref, stores, worker?.house) }),
       ...adminRoutes({

@@ -24,6 +24,7 @@ export function statusOf(house: House) {
       slots: destination.slots.limit,
       waitingForSlot: destination.slots.waiting,
       limits: destination.limiter.snapshot(nowMs),
+      quota: destination.limiter.uses(nowMs),
       breakers: [...(destination.breakers?.entries() ?? [])].map(([key, breaker]) => ({
         key,
         ...breaker.snapshot(nowMs),

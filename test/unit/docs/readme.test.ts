@@ -111,6 +111,7 @@ describe.each(both)('what %s promises', (_path, text) => {
       'ingress/oauth/oauth-doors',
       'adapters/http/admin-routes',
       'adapters/http/breaker-routes',
+      'adapters/http/console/console-route',
       'adapters/http/dead-letter-routes',
       'adapters/http/explain-routes',
     ]
@@ -122,7 +123,7 @@ describe.each(both)('what %s promises', (_path, text) => {
         .replace(/\{(\w+)\}/g, ':$1'),
     );
 
-    expect(doors).toHaveLength(25);
+    expect(doors).toHaveLength(26);
     expect(doors.filter((door) => !source.includes(`'${door.split(' ')[1] ?? door}'`))).toEqual([]);
   });
 
