@@ -1,5 +1,5 @@
 /** What a call holds while it is at its upstream's door. */
-interface Door {
+export interface Door {
   here: boolean;
   placed: boolean;
   promised: boolean;
