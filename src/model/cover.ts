@@ -19,10 +19,15 @@ export class Cover {
     this.#redact = createTextRedactor(secrets);
   }
 
+  /** Whether there are members to cover: else nobody need read a body for it. */
+  get hasFields(): boolean {
+    return this.#fields.size > 0;
+  }
+
   /** A text from outside, without secrets and without what covered members of these bodies hold. */
   text(text: string, ...bodies: readonly unknown[]): string {
     let covered = this.#redact(text);
-    if (this.#fields.size === 0) return covered;
+    if (!this.hasFields) return covered;
     const values = new Set<string>();
     for (const body of bodies) this.#collect(body, false, values, 0);
     // Longest first: one name may be the beginning of another.
@@ -32,7 +37,7 @@ export class Cover {
 
   /** The value with `[redacted]` in covered members, also inside JSON that stands in a string; itself where there are none. */
   tree(value: unknown): unknown {
-    return this.#fields.size === 0 ? value : this.#copy(value, 0);
+    return this.hasFields ? this.#copy(value, 0) : value;
   }
 
   #covers(name: string): boolean {

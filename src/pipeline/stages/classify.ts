@@ -87,8 +87,10 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
 /** What an upstream says about a failure may repeat a secret, or what nobody should see of the call. */
 function covered(verdict: Verdict, { job: { call, destination }, exchange }: Attempted): Verdict {
   if (verdict.class === 'success') return verdict;
-  const said = exchange.kind === 'answered' ? jsonOrText(exchange.body.toString('utf8')) : undefined;
-  return { ...verdict, message: destination.cover.text(verdict.message, call.body, call.query, said) };
+  const { cover } = destination;
+  const reads = cover.hasFields && exchange.kind === 'answered';
+  const said = reads ? jsonOrText(exchange.body.toString('utf8')) : undefined;
+  return { ...verdict, message: cover.text(verdict.message, call.body, call.query, said) };
 }
 
 /** A refusal: the bucket rests, on all replicas, until the server's time is over. */
