@@ -68,13 +68,14 @@ describeWithEachRedis('on Redis', (url) => {
       ['starts ahead in any bucket', 'nextUs <= now or deciding == 1 and', 'nextUs <= now or'],
       ['starts too far ahead', 'nextUs - now <= ahead', 'true'],
       ['starts of an outage at the end', 'table.sort(times)', ''],
-      ['a factor that never grows', '      wanted(b)\n', ''],
+      ['a factor that never grows', 'if full then wanted', 'if false then wanted'],
       [
         'a factor that grows unasked',
-        'if w.taken >= allowed(b, w) then\n        wanted(b)',
-        'if true then\n        wanted(b)',
+        'if full then wanted(b, shortest.taken < allowed(b, shortest)) end',
+        'if shortest then wanted(b, false) end',
       ],
       ['a rest that counts as a try', 'now - math.max(b.changed, b.cool)', 'now - b.changed'],
+      ['tries in a minute that is used up', 'if costly and', 'if false and'],
       ['a step that was refused and says more', 'or kept and less then', 'then'],
       ['every refusal on its own', 'if b.cool <= now then restBegins', 'if true then restBegins'],
     ])('differ when the script has %s', async (_, of, by) => {

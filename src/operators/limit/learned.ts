@@ -2,6 +2,9 @@ import { factorRule } from './options.ts';
 
 const { floor, leastKept, unexplained, firstStep, longestStep, everyMs, longestEveryMs } = factorRule;
 
+/** After two steps, of which the first was not refused, the step is as long. */
+const goesWell = 4 * firstStep;
+
 /** A window of a bucket: its limit, and when the starts in it were or will be. */
 export interface WindowUse {
   readonly limit: number;
@@ -90,9 +93,15 @@ export class Learned {
   /**
    * Somebody would use more than there is: a little more is tried, then ever more.
    * @param restEndedMs when the last rest ended: it has tried nothing, and right after it the windows are full
+   * @param costly a long window is used up, where a refusal costs what is left of it: nothing is tried before two steps
+   * have gone well, and this time does not count
    */
-  wanted(nowMs: number, restEndedMs: number): void {
+  wanted(nowMs: number, restEndedMs: number, costly: boolean): void {
     if (this.#factor >= 1) return;
+    if (costly && this.#step < goesWell) {
+      this.#changedMs = nowMs;
+      return;
+    }
     const triedMs = nowMs - Math.max(this.#changedMs, restEndedMs);
     const proven = triedMs >= everyMs && this.#factor > this.#proven;
     if (proven) [this.#proven, this.#everyMs] = [this.#factor, everyMs];

@@ -65,8 +65,13 @@ export class QuotaBook {
     const buckets = limits.map(({ key, windows }) => {
       const bucket = this.#bucket(key, nowMs);
       const taken = windows.map(({ windowMs }) => count(this.#current(bucket, windowMs, nowMs)));
-      const full = windows.some(({ limit }, index) => (taken[index] ?? 0) >= allowed(limit, bucket.learned.factor));
-      if (full && bucket.coolUntilMs <= nowMs) bucket.learned.wanted(nowMs, bucket.coolUntilMs);
+      if (bucket.coolUntilMs <= nowMs) {
+        const full = windows.filter(({ limit }, index) => (taken[index] ?? 0) >= allowed(limit, bucket.learned.factor));
+        const shortestMs = Math.min(...windows.map(({ windowMs }) => windowMs));
+        // A refusal costs a rest about as long as the window.
+        const costly = full.every(({ windowMs }) => windowMs > shortestMs);
+        if (full.length > 0) bucket.learned.wanted(nowMs, bucket.coolUntilMs, costly);
+      }
       return view(key, bucket, taken, nowMs);
     });
     const waitMs = next.atMs - nowMs;

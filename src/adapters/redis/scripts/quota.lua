@@ -129,9 +129,14 @@ local function nextStart(all, spread)
   return nextUs, deciding
 end
 
--- Somebody would use more than there is: a little more is tried, then ever more. A rest has tried nothing.
-local function wanted(b)
+-- Somebody would use more than there is: a little more is tried, then ever more. A rest has tried nothing. Where a refusal
+-- is costly nothing is tried before two steps have gone well, and the time does not count.
+local function wanted(b, costly)
   if b.factor >= 1 or b.cool > now then return end
+  if costly and b.step < 4 * rule.firstStep then
+    b.changed = now
+    return store(b)
+  end
   local tried = now - math.max(b.changed, b.cool)
   local proven = tried >= every and b.factor > b.proven
   if proven then b.proven, b.every = b.factor, every end
@@ -171,12 +176,13 @@ local function take()
     nextUs, deciding = nextStart(all, ahead >= 0)
   end
   for _, b in ipairs(all) do
+    local shortest, full
     for _, w in ipairs(b.windows) do
-      if w.taken >= allowed(b, w) then
-        wanted(b)
-        break
-      end
+      if not shortest or w.ms < shortest.ms then shortest = w end
+      full = full or w.taken >= allowed(b, w)
     end
+    -- A refusal costs a rest about as long as the window.
+    if full then wanted(b, shortest.taken < allowed(b, shortest)) end
   end
   tell(#starts)
   tell(now)
