@@ -19,6 +19,8 @@ interface Plan {
   readonly own?: boolean;
   /** With few keys those of a worker that went are soon at the head of the line at the next one. */
   readonly mostKeys?: number;
+  /** Long calls of few keys take their time, however many workers there are. */
+  readonly mostCalls?: number;
   /** Each nth key has calls of an API without a key of the platform. */
   readonly plainEvery?: number;
   /** Claims are lost or out of reach, so a call may be answered twice under its key. */
@@ -31,7 +33,8 @@ const secondsToRecover = 12;
 
 /** Runs faults of a plan, one after the other, each in the middle of work, and judges what came of it. */
 export function hurting(plan: Plan): Scenario {
-  return async ({ calls: count, keys, services, tell }) => {
+  return async ({ calls: wanted, keys, services, tell }) => {
+    const count = Math.min(wanted, plan.mostCalls ?? wanted);
     const calls = new Calls(count, Math.min(keys, plan.mostKeys ?? keys), { plainEvery: plan.plainEvery ?? 0 });
     const given = plan.own === true ? {} : services;
     // However few or many the calls, each fault must meet work under way.

@@ -14,6 +14,7 @@ const zombie = (name: string, faults: readonly Fault[]): Scenario =>
     // While claims are out of reach calls with a key go on; what the others bring afterwards must be refused.
     plainEvery: 2,
     mostKeys: 60,
+    mostCalls: 4_000,
     // Longer calls than the second in which a quota is given out: some are in flight whenever it happens.
     world: { proxied: true, latencyMs: 1_500, attemptMs: 3_000 },
     more: async (world, { figures, outcomes }) => {
