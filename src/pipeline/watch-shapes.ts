@@ -13,6 +13,8 @@ interface WatchContext {
   readonly metrics: Metrics;
 }
 
+const numbered = /[^/]*\d[^/]*/g;
+
 /** Takes each live answer. Never changes it. */
 export type WatchShapes = (job: Job, result: Result) => void;
 
@@ -28,8 +30,8 @@ export function watchShapes({ clock, log, metrics }: WatchContext): WatchShapes 
   ]);
   return ({ destination: { name: upstream, tokens }, plan: { api }, call }, { source, response }) => {
     if (source !== 'live' || typeof response?.body !== 'object') return;
-    // A plain upstream has one label for all of its paths.
-    const shape = tokens === undefined ? `${upstream} ${api} ${call.path}` : `${upstream} ${api}`;
+    // A plain upstream has one label for all of its paths, and what differs by the path alone is one thing with many ids.
+    const shape = tokens === undefined ? `${api} ${call.path.replaceAll(numbered, '*')}` : `${upstream} ${api}`;
     for (const drift of book.look(shape, response.body, clock.now())) {
       drifts.add({ upstream, api });
       log.warn({ upstream, api, ...drift }, 'a field of the answers changed its type');

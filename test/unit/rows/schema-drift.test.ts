@@ -24,3 +24,20 @@ it('S000-06: a field that turns from text into an object crashes nothing, arrive
   // What it held stands in no log.
   expect(bench.log.text).not.toContain('13800000000');
 });
+
+it('paths of a plain upstream that differ by a number are one thing: its change is told of once, whatever is asked for', () => {
+  const bench = new PipelineBench();
+  let likes: unknown = 7;
+  bench.upstream('news').script = () => ({ body: { likes } });
+  bench.start();
+  const ask = (n: number): void => {
+    bench.call({ id: `a-${n}`, upstream: 'news', path: `/articles/${n}/figures` });
+    bench.run(1_000);
+  };
+  for (let n = 0; n < 10; n++) ask(n);
+  likes = 'seven';
+  for (let n = 10; n < 20; n++) ask(n);
+
+  const told = bench.log.lines.filter(({ message }) => message === 'a field of the answers changed its type');
+  expect(told).toMatchObject([{ fields: { upstream: 'news', path: 'likes', was: 'number', is: 'string' } }]);
+});
