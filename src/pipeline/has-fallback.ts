@@ -50,9 +50,8 @@ export function maySaveCall({ call, destination: { cacheMs } }: Asked): boolean 
   return cacheMs > 0 && call.fallback !== false && isRead(call);
 }
 
-/** The answer that makes a live one unnecessary, of what this process knows: the same question, not too long ago. */
+/** The answer that makes a live one unnecessary, of what this process knows; of a call for which {@link maySaveCall} holds. */
 export function freshAnswer(asked: Asked, wallMs: number): CachedAnswer | undefined {
-  if (!maySaveCall(asked)) return undefined;
   const answer = asked.destination.answers.get(answerKey(asked));
   return answer !== undefined && wallMs - answer.storedAtMs < asked.destination.cacheMs ? answer : undefined;
 }

@@ -97,6 +97,7 @@ export class SharedLimiter {
   /** Ends a promise, after `take` or when the call goes elsewhere. */
   unpromise(limits: readonly LimitKey[]): void {
     this.#promised = Math.max(0, this.#promised - 1);
+    if (isUnlimited(limits)) return;
     this.#hands.unpromise(limits);
     for (const { key } of limits) {
       const bucket = this.#buckets.get(key);
@@ -182,16 +183,13 @@ export class SharedLimiter {
 
   #takeSplit(limits: readonly LimitKey[], nowMs: number, outage: Outage | undefined): Taken {
     const ruling = outage === undefined ? askLog : this.#split.rule(limits, nowMs, outage);
-    const { atMs, key } = this.#buckets.worthAsking(limits, nowMs);
-    switch (ruling.kind) {
-      case 'log':
-        // What the log has said is not asked again: where callers come one by one, each would cost a round trip.
-        return atMs > nowMs ? this.#refuse(atMs, key) : { kind: 'ask' };
-      case 'wait':
-        return this.#refuse(ruling.untilMs, ruling.key);
-      case 'here':
-        return { kind: 'granted', grant: this.#start(limits, { atMs: nowMs, stamp: undefined }, nowMs) };
+    if (ruling.kind === 'wait') return this.#refuse(ruling.untilMs, ruling.key);
+    if (ruling.kind === 'here') {
+      return { kind: 'granted', grant: this.#start(limits, { atMs: nowMs, stamp: undefined }, nowMs) };
     }
+    // What the log has said is not asked again: where callers come one by one, each would cost a round trip.
+    const { atMs, key } = this.#buckets.worthAsking(limits, nowMs);
+    return atMs > nowMs ? this.#refuse(atMs, key) : { kind: 'ask' };
   }
 
   #replied(limits: readonly LimitKey[], reply: QuotaReply, askedMs: number): Learned {

@@ -42,7 +42,7 @@ export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Sc
 }
 
 /** Where a record queues. Records without a key, and those that need no work, wait for nobody. */
-export function place(item: Decoded): Place {
+function place(item: Decoded): Place {
   const { partition } = item.received;
   if (item.kind !== 'call') return { lane: undefined, owner: partition, priority: 'normal', tenant: '', cost: 1 };
   return {

@@ -19,7 +19,7 @@ import { cancelledRoom } from '../rooms.ts';
 import { type Terminal, terminalOf, withoutBody } from '../terminal-record.ts';
 import type { Turns } from '../turns.ts';
 
-import { place } from './schedule.ts';
+import { laneOf } from './schedule.ts';
 
 /** What settle needs. */
 export interface SettleContext {
@@ -86,7 +86,7 @@ function settled(
     if (item.pulled === 'now') {
       // What is left of it makes room for those behind.
       lanes.wake(cancelledRoom(item.id));
-      const { lane } = place(item);
+      const lane = laneOf(item.received.partition, item.orderingKey);
       if (lane !== undefined) lanes.rouse(lane);
     }
   }
