@@ -9,3 +9,9 @@ export function attemptSteps(attempts: readonly Attempt[]): Explanation['steps']
     return { at: started, what: `attempt: ${outcome}${answer === '' ? '' : ` (${answer})`} in ${ms} ms${waited}` };
   });
 }
+
+/** How the last attempt ended, to be put behind a sentence; nothing where there was none. */
+export function lastSaid(attempts: readonly Attempt[]): string {
+  const last = attempts.at(-1);
+  return last === undefined ? '' : `; the last attempt ended with: ${last.message ?? last.class}`;
+}

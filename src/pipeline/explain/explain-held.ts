@@ -4,7 +4,7 @@ import type { InRecord } from '../../model/record.ts';
 import { isoTime } from '../../model/time.ts';
 import type { WaitReason } from '../waits.ts';
 
-import { attemptSteps } from './attempt-steps.ts';
+import { attemptSteps, lastSaid } from './attempt-steps.ts';
 import { placeIn, placeText } from './places.ts';
 import { keyIsParked, waitWords } from './wait-words.ts';
 
@@ -46,13 +46,11 @@ export function explainHeld(ref: string, held: HeldCall, first?: HeldCall): Expl
 }
 
 function delay({ record, state }: HeldCall): Wait {
-  const last = state.attempts.at(-1);
-  const said = last === undefined ? '' : `; the last attempt ended with: ${last.message ?? last.class}`;
   const what = Object.hasOwn(waitWords, state.why) ? waitWords[state.why as WaitReason] : state.why;
   return {
     what: 'delay',
     on: placeText(record),
-    why: `it waits outside of the workers for ${what}${said}`,
+    why: `it waits outside of the workers for ${what}${lastSaid(state.attempts)}`,
     cure: 'nothing: it comes back by itself; see the attempts for why it had to go',
     ...times(state),
   };

@@ -1,6 +1,7 @@
 import type { Wait } from '../../model/explanation.ts';
 import type { Job } from '../job.ts';
 
+import { lastSaid } from './attempt-steps.ts';
 import { findRecord, type Looked } from './find-record.ts';
 import { placeText } from './places.ts';
 import { behindOutside, breaker, quota, waitWords, wallTime } from './wait-words.ts';
@@ -14,9 +15,8 @@ export function asleep(job: Job, untilMs: number, house: Looked): Wait[] {
 
 function sleeping(job: Job, untilMs: number, house: Looked): Wait {
   const { destination, plan } = job;
-  const said = job.attempts.at(-1);
   const time = timed(job, untilMs, house);
-  const ended = said === undefined ? '' : `; the last attempt ended with: ${said.message ?? said.class}`;
+  const ended = lastSaid(job.attempts);
   switch (job.waitingFor) {
     case 'rate-limit':
       return { ...quota(job, job.plan.limits[0]?.key ?? '', house), ...time };
@@ -73,8 +73,7 @@ export function outside(job: Job, house: Looked): Wait[] {
 
 function outsideFor(job: Job, house: Looked): Wait {
   if (job.waitingFor === 'order') return behindOutside(job, house);
-  const said = job.attempts.at(-1);
-  const ended = said === undefined ? '' : `; the last attempt ended with: ${said.message ?? said.class}`;
+  const ended = lastSaid(job.attempts);
   return {
     what: 'delay',
     on: placeText(job.received.record),
