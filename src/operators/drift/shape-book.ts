@@ -11,7 +11,10 @@ export interface Drift {
 
 interface Field {
   type: JsonType;
-  seen: number;
+  /** In how many looks it was of this type; a list may bring it many times in one. */
+  looks: number;
+  /** The last of them. */
+  look: number;
   /** It was several things from the start, or has been reported. */
   mixed: boolean;
 }
@@ -46,7 +49,7 @@ export class ShapeBook {
     shape.looks++;
     shape.lookedMs = nowMs;
     const drifts: Drift[] = [];
-    walk(body, '', 0, shape.fields, drifts);
+    walk(body, '', 0, shape, drifts);
     return drifts;
   }
 
@@ -69,32 +72,33 @@ export class ShapeBook {
 
 const none: readonly Drift[] = [];
 
-function walk(value: unknown, path: string, depth: number, fields: Map<string, Field>, drifts: Drift[]): void {
+function walk(value: unknown, path: string, depth: number, shape: Shape, drifts: Drift[]): void {
   const type = typeOf(value);
   if (type === undefined || depth > deepest) return;
-  if (path !== '') note(path, type, fields, drifts);
+  if (path !== '') note(path, type, shape, drifts);
   if (type === 'array') {
-    for (const item of (value as unknown[]).slice(0, mostItems)) walk(item, `${path}[]`, depth + 1, fields, drifts);
+    for (const item of (value as unknown[]).slice(0, mostItems)) walk(item, `${path}[]`, depth + 1, shape, drifts);
   } else if (type === 'object') {
     for (const [name, inner] of Object.entries(value as object)) {
-      walk(inner, path === '' ? name : `${path}.${name}`, depth + 1, fields, drifts);
+      walk(inner, path === '' ? name : `${path}.${name}`, depth + 1, shape, drifts);
     }
   }
 }
 
-function note(path: string, is: JsonType, fields: Map<string, Field>, drifts: Drift[]): void {
+function note(path: string, is: JsonType, { fields, looks: look }: Shape, drifts: Drift[]): void {
   const field = fields.get(path);
   if (field === undefined) {
-    if (fields.size < mostFields) fields.set(path, { type: is, seen: 1, mixed: false });
+    if (fields.size < mostFields) fields.set(path, { type: is, looks: 1, look, mixed: false });
     return;
   }
   if (field.mixed) return;
   if (field.type === is) {
-    field.seen++;
+    if (field.look !== look) field.looks++;
+    field.look = look;
     return;
   }
   field.mixed = true;
-  if (field.seen >= learnedAfter) drifts.push({ path, was: field.type, is });
+  if (field.looks >= learnedAfter) drifts.push({ path, was: field.type, is });
 }
 
 function typeOf(value: unknown): JsonType | undefined {

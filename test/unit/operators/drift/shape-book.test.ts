@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ShapeBook } from '../../../../src/operators/drift/shape-book.ts';
+import { type Drift, type JsonType, ShapeBook } from '../../../../src/operators/drift/shape-book.ts';
 
 const learned = (body: unknown): ShapeBook => {
   const book = new ShapeBook();
@@ -33,6 +33,11 @@ describe('ShapeBook', () => {
     const book = new ShapeBook();
     for (let i = 0; i < 40; i++) expect(book.look('a', { value: i % 2 === 0 ? i : 'text' }, i)).toEqual([]);
     for (let i = 0; i < 5; i++) book.look('b', { x: 1 }, i);
+    const lists = [
+      [1, 1, 1],
+      [1, 1, 'text'],
+    ];
+    expect(book.look('lists', lists, 0)).toEqual([]);
 
     expect(book.look('c', { x: 'text' }, 50)).toEqual([]);
   });
@@ -45,25 +50,84 @@ describe('ShapeBook', () => {
     expect(book.look('a', { x: 'text' }, 1_049)).toHaveLength(1);
   });
 
-  it('stays bounded whatever comes: many APIs, many fields, depth without end', () => {
+  it('forgets the API that was not looked at for the longest once there are more than 2,000, and no other', () => {
     const book = new ShapeBook();
-    for (let i = 0; i < 10_000; i++) book.look(`api ${i}`, { [`f${i}`]: 1 }, i);
-    let deep: unknown = 1;
-    for (let i = 0; i < 5_000; i++) deep = { deep };
-    const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`f${i}`, i]));
+    for (const api of ['first', 'second']) for (let i = 0; i < 5; i++) book.look(api, { x: 1 }, i);
+    for (let n = 0; n < 1_999; n++) book.look(`api ${n}`, { x: 1 }, 5);
 
-    expect([book.look('deep', deep, 0), book.look('wide', wide, 0)]).toEqual([[], []]);
-    // The first ones are forgotten: learned anew.
-    expect(book.look('api 0', { f0: 'text' }, 20_000)).toEqual([]);
+    expect(book.look('second', { x: 'text' }, 10)).toEqual([{ path: 'x', was: 'number', is: 'string' }]);
+    expect(book.look('first', { x: 'text' }, 10)).toEqual([]);
   });
 
+  it('learns 300 fields of an API, and takes the others as they come', () => {
+    const flat = (value: unknown) => Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`f${n}`, value]));
+    const told = learned(flat(1)).look('a', flat('text'), 10);
+
+    expect(told.map(({ path }) => path)).toEqual(Array.from({ length: 300 }, (_, n) => `f${n}`));
+  });
+
+  it('looks eight levels deep, however deep a body is', () => {
+    const nested = (levels: number, inner: unknown) =>
+      Array.from({ length: levels }).reduce<unknown>((body) => ({ d: body }), inner);
+    const path = Array.from({ length: 8 }, () => 'd').join('.');
+
+    expect(learned(nested(8, 1)).look('a', nested(8, 'text'), 10)).toEqual([{ path, was: 'number', is: 'string' }]);
+    expect(learned(nested(9, 1)).look('a', nested(9, 'text'), 10)).toEqual([]);
+    expect(learned(nested(5_000, 1)).look('a', nested(5_000, 'text'), 10)).toEqual([]);
+  });
+});
+
+type Looks = Pick<ShapeBook, 'look'>;
+
+const runs = { numRuns: 500, seed: 6 };
+const leaf = fc.constantFrom<unknown>(1, 'text', true, null, {});
+// Fields are what they are by chance in any JSON; lists in lists give one field many values.
+const body = fc.oneof(
+  fc.jsonValue({ maxDepth: 6 }),
+  fc.array(fc.array(leaf, { maxLength: 6, size: 'max' }), { maxLength: 6, size: 'max' }),
+);
+const staysSilent = (open: () => Looks) =>
+  fc.property(body, (same) => {
+    const book = open();
+    return Array.from({ length: 20 }, (_, i) => book.look('a', same, i)).every((drifts) => drifts.length === 0);
+  });
+
+/** Learns after so many values of a field, in one body or in many. */
+class CountsValues implements Looks {
+  readonly #known = new Map<string, { was: JsonType; times: number }>();
+  readonly #after: number;
+
+  constructor(after: number) {
+    this.#after = after;
+  }
+
+  look(_: string, value: unknown): Drift[] {
+    const drifts: Drift[] = [];
+    const walk = (at: string, inner: unknown): void => {
+      const is = Array.isArray(inner) ? 'array' : (typeof inner as JsonType);
+      const known = this.#known.get(at) ?? { was: is, times: 0 };
+      this.#known.set(at, known);
+      if (known.was === is) known.times++;
+      else if (inner !== null && known.times >= this.#after) drifts.push({ path: at, was: known.was, is });
+      for (const [name, next] of Object.entries(inner ?? {})) walk(`${at}.${is === 'array' ? '' : name}`, next);
+    };
+    walk('', value);
+    return drifts;
+  }
+}
+
+describe('a book of shapes', () => {
   it('takes any JSON, and tells of nothing while a body stays as it is', () => {
     fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 6 }), (body) => {
-        const book = new ShapeBook();
-        return Array.from({ length: 20 }, (_, i) => book.look('a', body, i)).every((drifts) => drifts.length === 0);
-      }),
-      { numRuns: 500, seed: 6 },
+      staysSilent(() => new ShapeBook()),
+      runs,
     );
+  });
+
+  it.each<[string, () => Looks]>([
+    ['believes the first value', () => new CountsValues(1)],
+    ['takes five values in one body for five bodies', () => new CountsValues(5)],
+  ])('is caught when it %s', (_, open) => {
+    expect(fc.check(staysSilent(open), runs).failed).toBe(true);
   });
 });
