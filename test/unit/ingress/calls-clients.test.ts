@@ -2,6 +2,7 @@ import { NEVER } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
 import type { Client } from '../../../src/ingress/clients.ts';
+import type { OutRecord } from '../../../src/model/record.ts';
 
 import { api } from './calls-world.ts';
 
@@ -11,6 +12,9 @@ const client = (name: string, more: Partial<Client> = {}): Client => ({
 });
 const ndjson = { 'content-type': 'application/x-ndjson' };
 const linesOf = (...calls: unknown[]) => calls.map((call) => JSON.stringify(call)).join('\n');
+
+const three = linesOf({ path: '/a' }, { path: '/b' }, { path: '/c' });
+const idIn = ({ value }: OutRecord): string => (JSON.parse(String(value)) as { id: string }).id;
 
 describe('a client with a token of its own', () => {
   it('makes calls as its apps and to its upstreams, and hears 403 for others; the house may all', () => {
@@ -124,21 +128,35 @@ describe('a batch', () => {
     expect(world.records).toHaveLength(2);
   });
 
-  it('of which lines were not taken leaves its key free: a repeat takes them, and the others have the ids they had', () => {
-    let ready = true;
-    const world = api({ clients: [client('a', { perSecond: 2 })], sinkReady: () => ready });
-    const send = () =>
-      world.send(linesOf({ path: '/a' }, { path: '/b' }, { path: '/c' }), {
-        client: 'a',
-        headers: { ...ndjson, 'idempotency-key': 'k' },
-      });
+  it('of which no line was taken leaves its key free: a repeat takes them all', () => {
+    let ready = false;
+    const world = api({ sinkReady: () => ready });
+    const send = () => world.send(three, { headers: { ...ndjson, 'idempotency-key': 'k' } })?.lines;
 
-    expect(send()?.lines.map((line) => line['http'])).toEqual([202, 202, 429]);
-    world.time.advance(10_000);
-    ready = false;
-    expect(send()?.lines.map((line) => line['http'])).toEqual([503, 503, 429]);
-    world.time.advance(10_000);
-    expect(world.records).toHaveLength(2);
+    expect(send()?.map((line) => line['http'])).toEqual([503, 503, 503]);
+    ready = true;
+    const taken = ['k/1', 'k/2', 'k/3'].map((id) => [202, id]);
+    expect(send()?.map((line) => [line['http'], line['id']])).toEqual(taken);
+    expect(send()?.map((line) => [line['http'], line['id']])).toEqual(taken);
+    expect(world.records.map(idIn)).toEqual(['k/1', 'k/2', 'k/3']);
+  });
+
+  it('of which some lines were not taken leaves its key free: a repeat hands in each line under the id it had', () => {
+    const world = api({ clients: [client('a', { perSecond: 2 })] });
+    const send = () => {
+      const lines = world.send(three, { client: 'a', headers: { ...ndjson, 'idempotency-key': 'k' } })?.lines;
+      world.time.advance(1_000);
+      return lines?.map((line) => [line['http'], line['id']]);
+    };
+    const partly = [
+      [202, 'a/k/1'],
+      [202, 'a/k/2'],
+      [429, undefined],
+    ];
+
+    expect([send(), send()]).toEqual([partly, partly]);
+    // The second two are the first two again, which the claims of calls let through once.
+    expect(world.records.map(idIn)).toEqual(['a/k/1', 'a/k/2', 'a/k/1', 'a/k/2']);
   });
 
   it('takes a thousand lines, and no wait', () => {

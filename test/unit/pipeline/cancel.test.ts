@@ -8,6 +8,9 @@ import { PipelineBench } from '../../support/pipeline-bench.ts';
 const refused = (id: string) => (attempt: { readonly id: string; readonly nth: number }) =>
   attempt.id === id && attempt.nth === 1 ? { status: 503, headers: { 'retry-after': '4' } } : {};
 
+/** One failure opens its breaker, for a minute. */
+const sick = { breaker: { consecutiveFailures: 1, coolDownMs: 60_000, maxOpenMs: 60_000, openJitter: 0 } };
+
 /** As the door does it: the store is told, then every worker. */
 function cancel(bench: PipelineBench, house: House, id: string): void {
   collect(bench.store.claims.cancel(id, 86_400_000));
@@ -38,27 +41,35 @@ describe('a call that nobody wants any more', () => {
 
   it('ends within 100 ms wherever it waits: behind others of its key, for quota, for a slot, for its breaker', () => {
     const bench = new PipelineBench({
-      upstreams: { feishu: { limits: [{ limit: 1, windowMs: 60_000 }] }, news: { concurrency: 1 } },
+      upstreams: { feishu: { limits: [{ limit: 1, windowMs: 60_000 }] }, news: { concurrency: 1 }, stock: sick },
     });
     bench.upstream('news').script = () => ({ afterMs: 9_000 });
+    bench.upstream('stock').script = () => ({ status: 503 });
     const { house } = bench.start();
     bench.call(read('first'), 'k');
     bench.call(read('quota'), 'k');
     bench.call(read('behind'), 'k');
     bench.call(news('busy'));
     for (let n = 0; n < 20; n++) bench.call(news(`slot-${n}`));
+    bench.call(news('opens', { upstream: 'stock', retry: false }));
     bench.run(1_000);
+    bench.call(news('breaker', { upstream: 'stock' }));
+    bench.run(100);
+    const breakers = house.destinations.get('stock')?.breakers?.entries() ?? [];
+    expect([...breakers].map(([, breaker]) => breaker.snapshot(bench.time.now()).state)).toEqual(['open']);
     const wanted = bench.results.length;
-    for (const id of ['behind', 'slot-19', 'quota']) cancel(bench, house, id);
+    for (const id of ['behind', 'slot-19', 'quota', 'breaker']) cancel(bench, house, id);
     bench.run(100);
     expect(bench.results.slice(wanted).map(({ id, status }) => [id, status])).toEqual([
       ['behind', 'cancelled'],
       ['slot-19', 'cancelled'],
       ['quota', 'cancelled'],
+      ['breaker', 'cancelled'],
     ]);
     bench.run(300_000);
-    expect(bench.results).toHaveLength(24);
+    expect(bench.results).toHaveLength(25);
     expect(bench.upstream().attempts).toHaveLength(1);
+    expect(bench.upstream('stock').attempts.map(({ id }) => id)).toEqual(['opens']);
   });
 
   it('ends when it comes back from a delay topic, with no request, and so does one that lined up behind it there', () => {
