@@ -111,11 +111,16 @@ export class ClaimsThroughOutage implements ClaimStore {
   }
 
   view(id: string): Observable<ClaimView> {
-    return this.#local.view(id) ?? this.#store.view(id);
+    const known = this.#local.view(id);
+    return known === undefined ? this.#store.view(id) : of(known);
   }
 
   cancel(id: string, ttlMs: number): Observable<Cancelled> {
-    return this.#store.cancel(id, ttlMs);
+    const known = this.#local.view(id);
+    if (known !== undefined && known.kind !== 'pending') return of('ended');
+    // Of a call that went on here the store knows nothing yet: it takes for untouched what may have been sent.
+    const mayBeSent = (): boolean => known !== undefined || this.#local.has(id);
+    return this.#store.cancel(id, ttlMs).pipe(map((found) => (found === 'kept' && mayBeSent() ? 'told' : found)));
   }
 
   ready(): boolean {

@@ -1,5 +1,3 @@
-import { type Observable, of } from 'rxjs';
-
 import type { Claim, ClaimReply, ClaimRequest, ClaimView, Finish } from '../../ports/claim-store.ts';
 
 const mostClaims = 50_000;
@@ -74,11 +72,12 @@ export class LocalClaims {
     this.#end(held, finish);
   }
 
-  view(id: string): Observable<ClaimView> | undefined {
+  /** `undefined`: nothing is known here. */
+  view(id: string): ClaimView | undefined {
     const held = this.#claims.get(id);
     if (held === undefined) return undefined;
     const reply = this.#replyOf(held);
-    return of(reply.kind === 'processed' || reply.kind === 'dead' ? reply : { kind: 'pending' });
+    return reply.kind === 'processed' || reply.kind === 'dead' ? reply : { kind: 'pending' };
   }
 
   /** Up to so many that have ended and that nobody writes down yet. */

@@ -167,6 +167,23 @@ describe('claims while their store is away', () => {
     expect(collect(claims.claim(keyed)).values).toEqual([{ kind: 'processed', origin: 'theirs', result: 'theirs' }]);
   });
 
+  it('are no calls that nobody has sent: one under way is told of its cancellation, one that has ended is not cancelled', () => {
+    const { claims, store, inStore } = open();
+    store.leave();
+    collect(claims.claim(keyed));
+    const ended = { id: 'ended', fence: fenceOf(collect(claims.claim({ ...keyed, id: 'ended' })).values[0]) };
+    collect(claims.finish(end(ended)));
+    // Asked before the store is back, and answered by it while the call goes on here.
+    const underWay = collect(claims.cancel('k', 1e8));
+    const untouched = collect(claims.cancel('untouched', 1e8));
+    expect(collect(claims.cancel('ended', 1e8)).values).toEqual(['ended']);
+    store.comeBack();
+    expect([underWay.values, untouched.values]).toEqual([['told'], ['kept']]);
+    expect(collect(claims.cancel('k', 1e8)).values).toEqual(['told']);
+    // What the store was told of the id stays: it was nobody's there.
+    expect(collect(inStore.claim({ ...keyed, origin: 'p' })).values).toMatchObject([{ cancelled: true }]);
+  });
+
   it('are prolonged here while the key holds, and not a moment longer', () => {
     const { claims, store, time } = open();
     const request = { ...keyed, withoutStoreMs: 90_000 };
