@@ -1,6 +1,7 @@
 import { isReservedHeader } from '../model/call.ts';
 import { messageOf } from '../model/errors.ts';
 import type { Verdict } from '../model/outcome.ts';
+import { isTree } from '../model/schema-words.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { AttemptView, OwnOperator } from '../ports/own-operator.ts';
 
@@ -24,6 +25,11 @@ export class OwnOperators {
     for (const operator of this.#operators) {
       this.#guarded(attempt, 'before', () => {
         const added: unknown = operator.before?.(attempt);
+        if (isPromise(added)) {
+          // Nobody waits for it, but what nobody catches ends the process.
+          added.then(undefined, () => undefined);
+          throw new Error('before returned a promise: its headers must be there at once');
+        }
         for (const [name, value] of Object.entries(added ?? {})) {
           if (!headerName.test(name) || isReservedHeader(name)) throw new Error(`${name} is no header to be added`);
           if (typeof value !== 'string' || !headerValue.test(value)) throw new Error(`the value of ${name} is no text`);
@@ -45,14 +51,24 @@ export class OwnOperators {
     for (const operator of this.#operators) this.#guarded(attempt, 'after', () => operator.after?.(attempt, told));
   }
 
-  #guarded({ upstream }: AttemptView, point: 'before' | 'after', run: () => void): void {
+  #guarded(attempt: AttemptView, point: 'before' | 'after', run: () => unknown): void {
+    const failed = (error: unknown): void => this.#failed(attempt, point, error);
     try {
-      run();
+      const came = run();
+      if (isPromise(came)) came.then(undefined, failed);
     } catch (error) {
-      // At the 1st, the 10th, the 100th ...: one that always fails would fill the log.
-      if (!Number.isInteger(Math.log10(++this.#failures))) return;
-      const fields = { upstream, point, failures: this.#failures, error: messageOf(error) };
-      this.#log.error(fields, 'an operator of use failed; the call goes on without it');
+      failed(error);
     }
   }
+
+  #failed({ upstream }: AttemptView, point: 'before' | 'after', error: unknown): void {
+    // At the 1st, the 10th, the 100th ...: one that always fails would fill the log.
+    if (!Number.isInteger(Math.log10(++this.#failures))) return;
+    const fields = { upstream, point, failures: this.#failures, error: messageOf(error) };
+    this.#log.error(fields, 'an operator of use failed; the call goes on without it');
+  }
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return isTree(value) && typeof value['then'] === 'function';
 }

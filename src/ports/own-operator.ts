@@ -24,11 +24,11 @@ export interface AttemptOutcome {
 
 /**
  * What a module of `use` exports by default: both or one of these. They are called in the process, so they must return at once;
- * one that throws is logged, and the call goes on without it.
+ * one that throws, or whose promise rejects, is logged, and the call goes on without it.
  */
 export interface OwnOperator {
-  /** Right before an attempt, when nothing can stop it any more. Headers that it returns go with the request. */
+  /** Right before an attempt, when nothing can stop it any more. Headers that it returns go with the request; a promise of them counts as a failure. */
   before?(attempt: AttemptView): Readonly<Record<string, string>> | undefined;
-  /** Once the attempt is judged. */
-  after?(attempt: AttemptView, outcome: AttemptOutcome): void;
+  /** Once the attempt is judged. Nobody waits for a promise that it returns. */
+  after?(attempt: AttemptView, outcome: AttemptOutcome): void | Promise<void>;
 }
