@@ -6,7 +6,7 @@ import type { Clock, Timers } from '../../ports/clock.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { Destination } from '../destination.ts';
 
-import type { Checked } from './health-state.ts';
+import type { Checked, HealthCheck } from './health-state.ts';
 
 /** What the checks need. */
 export interface ActiveCheckContext {
@@ -17,44 +17,44 @@ export interface ActiveCheckContext {
 }
 
 /**
- * Asks each upstream with a declared health check how it is, at once and then at its interval, one question at a time. It is for
- * people: no call depends on it. Never emits, never ends; unsubscribing cancels what is under way.
+ * Asks each upstream with a declared health check how it is, at once and then at its interval, one question at a time; a check
+ * that was replaced begins at once, too. It is for people: no call depends on it. Never emits, never ends; unsubscribing
+ * cancels what is under way.
  */
 export function activeChecks({ eachDestination, clock, timers }: ActiveCheckContext): Observable<never> {
   return new Observable((subscriber) => {
-    const checked = new Set<Destination>();
-    let cancels = new Map<Destination, () => void>();
-    const round = (destination: Destination): void => {
-      const { health, upstream } = destination;
-      if (health === undefined) {
-        checked.delete(destination);
-        cancels.delete(destination);
-        return;
-      }
+    const checks = new Map<Destination, HealthCheck>();
+    const cancels = new Map<Destination, () => void>();
+    const round = (destination: Destination, health: HealthCheck): void => {
       const startedMs = clock.now();
-      const asking: Subscription = upstream.send(health.probe.request, health.probe.withinMs).subscribe({
+      const asking: Subscription = destination.upstream.send(health.probe.request, health.probe.withinMs).subscribe({
         next: (exchange) => {
           const ms = Math.round((clock.now() - startedMs) * 10) / 10;
           health.last = { ...verdictOn(exchange, health.probe), ms, at: isoTime(clock.wall()) };
           cancels.set(
             destination,
-            timers.after(health.intervalMs, () => round(destination)),
+            timers.after(health.intervalMs, () => round(destination, health)),
           );
         },
         error: (error: unknown) => subscriber.error(error),
       });
       if (!asking.closed) cancels.set(destination, () => asking.unsubscribe());
     };
-    subscriber.add(
-      eachDestination((destination) => {
-        if (destination.health === undefined || checked.has(destination)) return;
-        checked.add(destination);
-        round(destination);
-      }),
-    );
+    const look = (destination: Destination): void => {
+      const { health } = destination;
+      if (health === checks.get(destination)) return;
+      cancels.get(destination)?.();
+      cancels.delete(destination);
+      if (health === undefined) checks.delete(destination);
+      else {
+        checks.set(destination, health);
+        round(destination, health);
+      }
+    };
+    subscriber.add(eachDestination(look));
     subscriber.add(() => {
       for (const cancel of cancels.values()) cancel();
-      cancels = new Map();
+      cancels.clear();
     });
   });
 }
