@@ -77,6 +77,15 @@ export class Slots {
     });
   }
 
+  /** The limit may have risen: who waits goes in, as many as there is room for. */
+  widened(): void {
+    for (const enter of this.#waiting) {
+      if (this.#inUse >= this.limit) return;
+      this.#waiting.delete(enter);
+      enter();
+    }
+  }
+
   #acquireOwn(): Observable<() => void> {
     return new Observable((subscriber) => {
       const enter = (): void => {
@@ -122,11 +131,6 @@ export class Slots {
 
   #leaveOwn(): void {
     this.#inUse--;
-    // More than one where the limit has risen meanwhile.
-    for (const enter of this.#waiting) {
-      if (this.#inUse >= this.limit) return;
-      this.#waiting.delete(enter);
-      enter();
-    }
+    this.widened();
   }
 }

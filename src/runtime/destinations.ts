@@ -70,7 +70,7 @@ const tokenLimitMs = 10_000;
 export function createDestinations(config: Config, parts: DestinationParts): Destinations {
   const processSlots = new Slots(config.worker.inFlight);
   const cover = coverOf(config);
-  const pools: OriginPool[] = [];
+  const pools = new Map<string, readonly OriginPool[]>();
   const byName = new Map<string, Destination & Replaceable>();
   const configs = new Map<string, UpstreamConfig>();
   const tokens = new Map<string, FeishuTokens>();
@@ -80,7 +80,7 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
   const add = (upstream: UpstreamConfig): Destination => {
     const options = { connections: upstream.connections, connectTimeoutMs: upstream.timeouts.connectMs };
     const own = upstream.targets.map((url) => new OriginPool(url, options, parts.clock));
-    pools.push(...own);
+    pools.set(upstream.name, own);
     const destination = destinationOf(upstream, config, cover, own, processSlots, parts);
     if (destination.tokens !== undefined) tokens.set(upstream.name, destination.tokens);
     byName.set(upstream.name, destination);
@@ -100,7 +100,13 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
         if (destination === undefined || before === undefined) return [];
         configs.set(after.name, after);
         const keys = [...(destination.breakers?.entries() ?? [])].map(([key]) => key);
-        const change = replacePolicies(destination, [before, after], config.apps, parts.random);
+        const change = replacePolicies(
+          destination,
+          [before, after],
+          config.apps,
+          parts.random,
+          pools.get(after.name) ?? [],
+        );
         const breakersBefore = change.replaced.includes('breaker') ? keys : [];
         return change.replaced.length + change.waiting.length === 0 ? [] : [{ destination, ...change, breakersBefore }];
       }),
@@ -112,7 +118,7 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
       const limit = new Promise<void>((resolve) => (cancel = parts.timers.after(tokenLimitMs, resolve)));
       await Promise.race([drained, limit]);
       cancel();
-      await Promise.all(pools.map((pool) => pool.close()));
+      await Promise.all([...pools.values()].flat().map((pool) => pool.close()));
     },
   };
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { tokenProbe } from '../adapters/feishu/token-probe.ts';
 import { httpProbe } from '../adapters/http/health-probe.ts';
+import type { OriginPool } from '../adapters/http/pools.ts';
 import type { Config, UpstreamConfig } from '../config/config.ts';
 import { BreakerRegistry } from '../operators/breaker/breaker-registry.ts';
 import { AdaptiveConcurrency, adaptiveConcurrencyDefaults } from '../operators/bulkhead/adaptive-concurrency.ts';
@@ -18,7 +19,10 @@ export type Policies = Pick<
   'width' | 'breakers' | 'probe' | 'health' | 'retry' | 'fallback' | 'cacheMs' | 'attemptMs'
 >;
 
-const replaceable = ['breaker', 'probe', 'concurrency', 'concurrencyFloor', 'retry', 'fallback', 'cacheMs', 'health'];
+const replaceable: readonly string[] = [
+  ...(['breaker', 'probe', 'health', 'retry', 'fallback', 'cacheMs'] as const),
+  ...(['concurrency', 'concurrencyFloor', 'connections'] as const),
+];
 
 /** The same, while it is being replaced: nobody else may write. */
 export type Replaceable = { -readonly [Name in keyof Policies]: Policies[Name] } & { policies: number };
@@ -45,7 +49,7 @@ export function policiesOf(upstream: UpstreamConfig, apps: Config['apps'], rando
 }
 
 /**
- * Replaces the policies of a destination whose configuration differs, and those alone: a breaker that is configured as
+ * Replaces the policies of a destination, and the number of sockets in its pools, whose configuration differs, and those alone: a breaker that is configured as
  * before keeps its state. @returns the names of what was replaced, and of what differs and waits for a restart
  */
 export function replacePolicies(
@@ -53,6 +57,7 @@ export function replacePolicies(
   [before, after]: readonly [UpstreamConfig, UpstreamConfig],
   apps: Config['apps'],
   random: Random,
+  pools: readonly Pick<OriginPool, 'resize'>[],
 ): { readonly replaced: readonly string[]; readonly waiting: readonly string[] } {
   const differs = (Object.keys(after) as (keyof UpstreamConfig)[]).filter(
     (name) => !isDeepStrictEqual(before[name], after[name]),
@@ -71,6 +76,11 @@ export function replacePolicies(
   if (differs.includes('concurrency') || differs.includes('concurrencyFloor')) {
     destination.width = next.width;
     replaced.push('concurrency');
+  }
+  if (differs.includes('connections')) {
+    // By default as many as calls at once: without them the calls that were let in queue for a socket until their time is over.
+    for (const pool of pools) pool.resize(after.connections);
+    replaced.push('connections');
   }
   if (differs.includes('health')) {
     destination.health = next.health;

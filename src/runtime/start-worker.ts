@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config/config.ts';
 import type { LarkspurError } from '../model/errors.ts';
 import { createHouse, type House } from '../pipeline/house.ts';
-import { breakerRoom } from '../pipeline/rooms.ts';
+import { breakerRoom, slotsRoom } from '../pipeline/rooms.ts';
 import type { OwnOperator } from '../ports/own-operator.ts';
 
 import { createDestinations } from './destinations.ts';
@@ -66,6 +66,11 @@ export function startWorker(
       for (const { destination, replaced, waiting, breakersBefore } of destinations.replace(upstreams)) {
         const { name } = destination;
         if (replaced.includes('breaker') || replaced.includes('health')) house.breakersChanged(destination);
+        if (replaced.includes('concurrency')) {
+          // A place that was not there before is given back by nobody, so nobody else wakes those who wait for it.
+          destination.slots.widened();
+          house.lanes.wake(slotsRoom(name));
+        }
         for (const key of breakersBefore) house.lanes.wake(breakerRoom(name, key));
         parts.log.info({ upstream: name, replaced, waiting }, 'an upstream follows its changed policies');
       }

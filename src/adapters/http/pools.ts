@@ -29,7 +29,7 @@ export class OriginPool {
   readonly #origin: string;
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
-  readonly #options: Pool.Options;
+  #options: Pool.Options;
   readonly #retiring = new Set<Promise<void>>();
   #pool: Pool;
   #bornMs: number;
@@ -72,6 +72,12 @@ export class OriginPool {
     const nowMs = this.#clock.now();
     if (nowMs - this.#bornMs >= this.#maxAgeMs && !this.#pool.closed) this.#renew(nowMs);
     this.#pool.dispatch(request, handler);
+  }
+
+  /** New requests share so many sockets from now on, an integer >= 1; those that run or queue end on the sockets they have. */
+  resize(connections: number): void {
+    this.#options = { ...this.#options, connections };
+    if (!this.#pool.closed) this.#renew(this.#clock.now());
   }
 
   /** Lets running requests end, then closes the sockets. New ones fail as `aborted`. */

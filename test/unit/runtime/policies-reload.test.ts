@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { afterAll, afterEach, expect, it, vi } from 'vitest';
@@ -20,26 +20,28 @@ afterEach(async () => {
 afterAll(() => files.remove());
 
 // Few at once and patient, so that a busy machine alone makes no attempt fail.
-const calm = 'concurrency: 8, timeouts: { connectMs: 10000, attemptMs: 10000, totalMs: 30000 }';
+const calmAt = (concurrency: number): string =>
+  `concurrency: ${concurrency}, timeouts: { connectMs: 10000, attemptMs: 10000, totalMs: 30000 }`;
 
 /** A process with two upstreams: one that answers as `status` says, one that is well. */
 async function started() {
-  const state = { status: 503, seen: [] as string[] };
+  const state = { status: 503, seen: [] as string[], hanging: undefined as ServerResponse[] | undefined };
   upstream = createServer((request, response) => {
     state.seen.push(request.url ?? '');
     response.statusCode = (request.url ?? '').startsWith('/sick') ? state.status : 200;
-    response.end('{}');
+    if (state.hanging === undefined) response.end('{}');
+    else state.hanging.push(response);
   });
   await new Promise<void>((listening) => upstream.listen(0, '127.0.0.1', listening));
   const { port } = upstream.address() as AddressInfo;
-  const write = (sick: string, well = ''): string =>
+  const write = (sick: string, concurrency = 8): string =>
     files.write(`
 data: memory
 logLevel: silent
 listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
 upstreams:
-  sick: { baseUrl: 'http://127.0.0.1:${port}/sick', ${calm}${sick} }
-  well: { baseUrl: 'http://127.0.0.1:${port}/well', ${calm}${well} }
+  sick: { baseUrl: 'http://127.0.0.1:${port}/sick', ${calmAt(concurrency)}${sick} }
+  well: { baseUrl: 'http://127.0.0.1:${port}/well', ${calmAt(8)} }
 `);
   const file = write('');
   const load = () => files.loadFile(file).config;
@@ -100,6 +102,27 @@ it('width, read cache and health check of an upstream are those of the changed f
     { text: expect.stringContaining('"source":"cache"') as string },
     { text: expect.stringContaining('"source":"live"') as string },
   ]);
+});
+
+it('where concurrency is raised while every attempt hangs, those who wait for a slot and those in their lanes begin at once', async () => {
+  const { state, write, reloads } = await started();
+  state.status = 200;
+  state.hanging = [];
+  const { slots, working } = served.worker!.house.destinations.get('sick')!;
+  for (let i = 0; i < 40; i++) {
+    const value = Buffer.from(JSON.stringify({ id: `h-${i}`, upstream: 'sick', path: `/${i}` }));
+    served.stores.sink.append({ topic: 'calls', key: null, value, headers: [] }).subscribe();
+  }
+  await vi.waitFor(() => expect([state.hanging?.length, slots.waiting, working.inUse]).toEqual([8, 4, 12]), soon);
+
+  write('', 24);
+  process.emit('SIGHUP');
+  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), soon);
+  await vi.waitFor(() => expect(state.hanging).toHaveLength(24), { timeout: 5_000, interval: 20 });
+  const { hanging } = state;
+  state.hanging = undefined;
+  for (const response of hanging) response.end('{}');
+  await vi.waitFor(() => expect(served.worker!.worker.settled).toBe(40), soon);
 });
 
 it('what a person holds open stays open when its policy changes', async () => {

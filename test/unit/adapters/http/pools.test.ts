@@ -55,4 +55,18 @@ describe('OriginPool', () => {
     clearInterval(release);
     expect(server.accepted()).toBe(2);
   });
+  it('gives new requests more sockets at once when it is resized, and lets those end that run', async () => {
+    const held: (() => void)[] = [];
+    const server = await httpServer((_, response) => {
+      held.push(() => response.end('late'));
+    });
+    const { upstream, pool } = openUpstream(server.url, { connections: 1 });
+    const old = exchange(upstream, get);
+    await until(() => held.length === 1);
+    pool.resize(3);
+    const young = Array.from({ length: 3 }, () => exchange(upstream, get));
+    await until(() => held.length === 4);
+    for (const release of held) release();
+    for (const one of [old, ...young]) expect(await one).toMatchObject({ kind: 'answered', body: Buffer.from('late') });
+  });
 });
