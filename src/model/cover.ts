@@ -3,6 +3,8 @@ import { createTextRedactor, mask } from './secret-text.ts';
 
 // A name of one letter would be found in every word.
 const shortestValue = 2;
+// Nor a number that any status, count or year may be.
+const shortestNumber = 4;
 const maxDepth = 64;
 
 /** Keeps from people what is not for them: secrets in texts from outside, and members of JSON bodies by their names. */
@@ -35,7 +37,10 @@ export class Cover {
     return covered;
   }
 
-  /** The value with `[redacted]` in covered members, also inside JSON that stands in a string; itself where there are none. */
+  /**
+   * The value with `[redacted]` in covered members, also inside JSON that stands in a string. Every part without covered members
+   * is itself: numbers keep their digits, texts their white space.
+   */
   tree(value: unknown): unknown {
     return this.hasFields ? this.#copy(value, 0) : value;
   }
@@ -48,16 +53,21 @@ export class Cover {
     if (depth > maxDepth) return mask;
     if (typeof value === 'string') {
       const inner = jsonIn(value);
-      return inner === undefined ? value : JSON.stringify(this.#copy(inner, depth + 1));
+      if (inner === undefined) return value;
+      const copy = this.#copy(inner, depth + 1);
+      return copy === inner ? value : JSON.stringify(copy);
     }
-    if (Array.isArray(value)) return value.map((item) => this.#copy(item, depth + 1));
+    if (Array.isArray(value)) {
+      const items: readonly unknown[] = value;
+      const copies = items.map((item) => this.#copy(item, depth + 1));
+      return copies.some((copy, index) => copy !== items[index]) ? copies : value;
+    }
     if (!isTree(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, item]) => [
-        name,
-        this.#covers(name) && item !== null && item !== undefined ? mask : this.#copy(item, depth + 1),
-      ]),
-    );
+    const copies = Object.entries(value).map(([name, item]) => {
+      const hidden = this.#covers(name) && item !== null && item !== undefined;
+      return [name, hidden ? mask : this.#copy(item, depth + 1)] as const;
+    });
+    return copies.some(([name, copy]) => copy !== value[name]) ? Object.fromEntries(copies) : value;
   }
 
   #collect(value: unknown, covered: boolean, values: Set<string>, depth: number): void {
@@ -66,6 +76,9 @@ export class Cover {
       if (covered && value.length >= shortestValue) values.add(value);
       const inner = jsonIn(value);
       if (inner !== undefined) this.#collect(inner, covered, values, depth + 1);
+    } else if (typeof value === 'number') {
+      const digits = String(value);
+      if (covered && digits.length >= shortestNumber) values.add(digits);
     } else if (Array.isArray(value)) {
       for (const item of value) this.#collect(item, covered, values, depth + 1);
     } else if (isTree(value)) {
@@ -76,7 +89,7 @@ export class Cover {
   }
 }
 
-/** The object or list that a text is, as the `content` of a message. */
+/** The object or list that a text is, as the `content` of a message, however deep: what is not read is not covered. */
 function jsonIn(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
