@@ -11,7 +11,7 @@ import { type GroupTuning, Life } from './life.ts';
 import { type Held, PartitionTable } from './partition-table.ts';
 import { readPositions } from './positions.ts';
 import { inRecordOf } from './record.ts';
-import { whyUnreadable } from './unreadable.ts';
+import { unreadableIn } from './unreadable.ts';
 import { within } from './within.ts';
 
 /** What a membership is made of. */
@@ -197,9 +197,9 @@ export class Membership {
   #deliver(topic: string, held: Held, from: number, batch: EachBatchPayload['batch']): string | undefined {
     let taken: string | undefined;
     for (const message of batch.messages) {
-      const why = whyUnreadable(message);
-      if (why !== undefined) {
-        this.#hold(held, batch, why);
+      const broken = unreadableIn(message);
+      if (broken !== undefined) {
+        this.#hold(held, batch, broken.why);
         return taken;
       }
       const offset = Number(message.offset);

@@ -114,14 +114,15 @@ function decodeLargeBatches(): void {
     const reader = new Reader(decoder.readBytes(size));
     const records: unknown[] = [];
     while (reader.canReadBytes(overhead)) {
-      const trouble = damageOf(reader.buffer, reader.offset);
-      if (trouble !== undefined) return [...records, unreadable(trouble)];
+      const at = reader.offset;
+      const trouble = damageOf(reader.buffer, at);
+      if (trouble !== undefined) return [...records, unreadable(trouble, reader.buffer, at)];
       try {
         for (const record of (await readBatch(reader)).records) records.push(record);
       } catch (error) {
         // The limit of bytes may cut the last batch: the next fetch brings it whole.
         if (error instanceof Error && error.name === 'KafkaJSPartialMessageError') break;
-        return [...records, unreadable(messageOf(error))];
+        return [...records, unreadable(messageOf(error), reader.buffer, at)];
       }
     }
     return records;

@@ -10,7 +10,7 @@ import type { Bounds } from '../../ports/topic-reader.ts';
 
 import { brief, createClient, type KafkaOptions } from './client.ts';
 import { inRecordOf } from './record.ts';
-import { whyUnreadable } from './unreadable.ts';
+import { unreadableIn } from './unreadable.ts';
 
 // Node's loader does not see the names of the driver's error classes.
 const { KafkaJSError } = kafkajs;
@@ -47,6 +47,8 @@ export class TopicScan {
   readonly #consumer: Consumer;
   /** Partitions that are wanted and whose end is not yet reached, with that end. */
   readonly #open = new Map<number, number>();
+  /** Partitions of which all that was wanted is read, and where they would go on. Until all others are, they pause. */
+  readonly #left = new Map<number, number>();
   #following = false;
   #stopped = false;
   #finish = (): void => undefined;
@@ -76,8 +78,10 @@ export class TopicScan {
       const bounds = await boundsOf(this.#admin, this.#fullName, this.#options.timers);
       const starts = bounds.map((one) => {
         const wanted = this.#listener.wants(one);
-        if (wanted !== undefined && wanted.from < wanted.to) this.#open.set(one.partition, wanted.to);
-        return { partition: one.partition, offset: wanted?.from ?? one.end, wanted: wanted !== undefined };
+        if (wanted === undefined) return { partition: one.partition, offset: one.end };
+        if (wanted.from < wanted.to) this.#open.set(one.partition, wanted.to);
+        else this.#left.set(one.partition, wanted.from);
+        return { partition: one.partition, offset: wanted.from };
       });
       if (this.#open.size === 0) this.#reachedEnd();
       if (this.#open.size > 0 || this.#following) await this.#read(starts);
@@ -93,7 +97,7 @@ export class TopicScan {
     this.#finish();
   }
 
-  async #read(starts: readonly { partition: number; offset: number; wanted: boolean }[]): Promise<void> {
+  async #read(starts: readonly { partition: number; offset: number }[]): Promise<void> {
     let fail = (_: Error): void => undefined;
     const failed = new Promise<never>((_, reject) => {
       fail = reject;
@@ -103,36 +107,50 @@ export class TopicScan {
     await this.#consumer.subscribe({ topics: [this.#fullName], fromBeginning: false });
     await this.#consumer.run({
       autoCommit: false,
-      eachBatch: ({ batch }) => {
-        const end = this.#open.get(batch.partition);
+      eachBatch: (payload) => {
+        const { batch } = payload;
+        const end = this.#following ? Infinity : this.#open.get(batch.partition);
+        // Fetched before its partition paused or was sent elsewhere: it comes again if it is wanted.
+        if (end === undefined || payload.isStale()) return Promise.resolve();
         for (const message of batch.messages) {
-          const why = whyUnreadable(message);
+          if (this.#stopped) return Promise.resolve();
+          const broken = unreadableIn(message);
+          const offset = broken?.from ?? Number(message.offset);
+          if (offset >= end) break;
           // What cannot be read must not look like the end: who asks would take it for all there is.
-          if (why !== undefined) {
-            const message = `${this.#fullName}/${batch.partition} cannot be read to its end: ${why}`;
+          if (broken !== undefined) {
+            const message = `${this.#fullName}/${batch.partition} cannot be read to its end: ${broken.why}`;
             fail(new LarkspurError('kafka_consumer_failed', message));
             return Promise.resolve();
           }
-          const offset = Number(message.offset);
-          if (this.#stopped) break;
-          if (this.#following || (end !== undefined && offset < end))
-            this.#listener.record(inRecordOf(this.#topic, batch.partition, offset, message));
+          this.#listener.record(inRecordOf(this.#topic, batch.partition, offset, message));
         }
         // A batch may end in offsets without records, so its own end counts, not that of its last record.
-        if (end !== undefined && Number(batch.lastOffset()) + 1 >= end) this.#leave(batch.partition);
+        if (Number(batch.lastOffset()) + 1 >= end) this.#leave(batch.partition, end);
         return Promise.resolve();
       },
     });
-    for (const { partition, offset, wanted } of starts) {
-      this.#consumer.seek({ topic: this.#fullName, partition, offset: String(offset) });
-      if (!wanted) this.#consumer.pause([{ topic: this.#fullName, partitions: [partition] }]);
+    for (const { partition, offset } of starts) {
+      this.#seek(partition, offset);
+      const reads = this.#open.has(partition) || (this.#following && this.#left.has(partition));
+      if (!reads) this.#consumer.pause([{ topic: this.#fullName, partitions: [partition] }]);
     }
     await Promise.race([this.#finished, failed]);
   }
 
-  #leave(partition: number): void {
+  #leave(partition: number, end: number): void {
     this.#open.delete(partition);
-    if (this.#open.size === 0) this.#reachedEnd();
+    this.#left.set(partition, end);
+    this.#consumer.pause([{ topic: this.#fullName, partitions: [partition] }]);
+    if (this.#open.size > 0) return;
+    this.#reachedEnd();
+    if (!this.#following) return;
+    for (const [left, offset] of this.#left) this.#seek(left, offset);
+    this.#consumer.resume([{ topic: this.#fullName, partitions: [...this.#left.keys()] }]);
+  }
+
+  #seek(partition: number, offset: number): void {
+    this.#consumer.seek({ topic: this.#fullName, partition, offset: String(offset) });
   }
 
   #reachedEnd(): void {

@@ -4,6 +4,7 @@ import { take, tap, toArray } from 'rxjs';
 import { afterAll, expect, it } from 'vitest';
 
 import { kafkaTail } from '../../../src/adapters/kafka/tail.ts';
+import { TopicScan } from '../../../src/adapters/kafka/topic-scan.ts';
 import { systemTimers } from '../../../src/adapters/system/clock.ts';
 import { topicDeclarations } from '../../../src/model/topics.ts';
 import { applyPlan, topicPlan } from '../../../src/runtime/topics.ts';
@@ -94,6 +95,37 @@ describeWithKafka('topics and tail on a real broker', (brokers) => {
     const seen = await only(tail$(topic, 1, true).pipe(tap(writeAfterFirst), take(2), toArray()));
 
     expect(seen.map(({ value }) => String(value))).toEqual(['before', 'after']);
+  });
+
+  it('a scan that goes on after its end misses nothing that came before its last partition was read', async () => {
+    const topic = await kafka.topic(2);
+    const write = (partition: number, ...values: readonly string[]) =>
+      kafka.write(
+        topic,
+        values.map((value) => ({ partition, value: Buffer.from(value) })),
+      );
+    await write(0, 'a', 'b', 'c');
+    await write(1, 'd', 'e');
+    const read: string[] = [];
+    const reading = { client: kafka.client, prefix: kafka.prefix, logger: kafka.logger, timers: systemTimers };
+    // As if b, c, d and e had been written while a was read.
+    const scan = new TopicScan(topic, reading, {
+      wants: ({ partition }) => ({ from: 0, to: partition === 0 ? 1 : 0 }),
+      record: ({ value }) => {
+        read.push(String(value));
+        if (read.length === 6) scan.stop();
+      },
+      reachedEnd: () => {
+        read.push('|');
+        return true;
+      },
+    });
+    const late = systemTimers.after(10_000, () => scan.stop());
+    await scan.run();
+    late();
+    expect(read.slice(0, 2)).toEqual(['a', '|']);
+    expect(read.filter((value) => 'bc'.includes(value))).toEqual(['b', 'c']);
+    expect(read.filter((value) => 'de'.includes(value))).toEqual(['d', 'e']);
   });
 
   it('tail of a topic that is not there says so', async () => {

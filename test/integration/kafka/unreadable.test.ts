@@ -5,6 +5,7 @@ import kafkajs from 'kafkajs';
 import { toArray } from 'rxjs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import { KafkaReader } from '../../../src/adapters/kafka/reader.ts';
 import { kafkaTail } from '../../../src/adapters/kafka/tail.ts';
 import { systemTimers } from '../../../src/adapters/system/clock.ts';
 import { only } from '../../support/only.ts';
@@ -83,10 +84,15 @@ describeWithKafka('batches that cannot be read', () => {
     await broker.start();
     await expectHeld(topic, ['first'], /the checksum of the batch at offset 1 does not fit/);
     // Who asks for all of the topic must not take what comes before it for all there is.
-    const all$ = kafkaTail(topic, {
-      ...{ client: kafka.client, prefix: kafka.prefix, logger: kafka.logger, timers: systemTimers },
-      ...{ last: 10, follow: false },
-    });
+    const reading = { client: kafka.client, prefix: kafka.prefix, logger: kafka.logger, timers: systemTimers };
+    const all$ = kafkaTail(topic, { ...reading, last: 10, follow: false });
     await expect(only(all$.pipe(toArray()))).rejects.toThrow(/cannot be read to its end: the checksum of the batch at/);
+    // Who asks only for what comes before it gets that.
+    const stretches = [0, 1].map((partition) => ({ partition, from: 0, to: 1 }));
+    const before = await only(new KafkaReader(reading).scan(topic, stretches).pipe(toArray()));
+    expect(before.map(({ partition, value }) => `${partition} ${String(value)}`).sort()).toEqual([
+      '0 first',
+      '1 beside',
+    ]);
   });
 });
