@@ -16,6 +16,8 @@ const unused = (): never => expect.fail('not to be called');
 
 /** What a test decides. */
 export interface World extends Partial<CallsApiOptions> {
+  /** Default: a time of its own. */
+  readonly time?: VirtualTime;
   readonly ack$?: Observable<Ack>;
   readonly view$?: () => Observable<ClaimView>;
   readonly storeReady?: boolean;
@@ -40,13 +42,13 @@ function bodyOf(type: string | undefined, text: string): Pick<Answer, 'body' | '
 
 /** The doors over a sink and a store of which the test decides what they say. */
 export function api({
+  time = new VirtualTime(),
   ack$ = of(written),
   view$ = () => of({ kind: 'unknown' }),
   storeReady = true,
   cancel = 'kept',
   ...options
 }: World = {}) {
-  const time = new VirtualTime();
   const records: OutRecord[] = [];
   let looks = 0;
   const requests = openEmbedded({

@@ -40,25 +40,30 @@ async function upstream(answerMs: number | undefined) {
 const patient = { timeouts: { connectMs: 20_000, attemptMs: 20_000, totalMs: 30_000 } };
 
 describe('a house that is full', () => {
-  it('S004-04: has 2,000 calls in flight at once without a thread more', async () => {
-    const { baseUrl, most } = await upstream(1_000);
-    const wide = { baseUrl, concurrency: 2_000, bucketConcurrency: 2_000, ...patient };
-    const worker = embeddedWorker(benchConfig({ worker: { inFlight: 2_000 }, upstreams: { slow: wide } }));
-    const threads = (): number => readdirSync('/proc/self/task').length;
-    try {
-      const before = threads();
-      const ended = Array.from({ length: 4_000 }, (_, n) => worker.call({ id: `c-${n}`, upstream: 'slow', path: '/' }));
-      await vi.waitUntil(() => most.requests === 2_000, 30_000);
-      const during = threads();
-      const topics = (await Promise.all(ended)).map(({ topic }) => topic);
+  it.skipIf(process.platform !== 'linux')(
+    'S004-04: has 2,000 calls in flight at once without a thread more',
+    async () => {
+      const { baseUrl, most } = await upstream(1_000);
+      const wide = { baseUrl, concurrency: 2_000, bucketConcurrency: 2_000, ...patient };
+      const worker = embeddedWorker(benchConfig({ worker: { inFlight: 2_000 }, upstreams: { slow: wide } }));
+      const threads = (): number => readdirSync('/proc/self/task').length;
+      try {
+        const before = threads();
+        const ended = Array.from({ length: 4_000 }, (_, n) =>
+          worker.call({ id: `c-${n}`, upstream: 'slow', path: '/' }),
+        );
+        await vi.waitUntil(() => most.requests === 2_000, 30_000);
+        const during = threads();
+        const topics = (await Promise.all(ended)).map(({ topic }) => topic);
 
-      expect(new Set(topics)).toEqual(new Set(['results']));
-      expect(most.requests).toBe(2_000);
-      expect(during).toBeLessThanOrEqual(before);
-    } finally {
-      await worker.close();
-    }
-  });
+        expect(new Set(topics)).toEqual(new Set(['results']));
+        expect(most.requests).toBe(2_000);
+        expect(during).toBeLessThanOrEqual(before);
+      } finally {
+        await worker.close();
+      }
+    },
+  );
 
   it('S004-35: auth has 50 sockets and route 200, however many calls there are, and auth does not wait for route', async () => {
     const [auth, route] = [await upstream(50), await upstream(undefined)];
@@ -73,10 +78,10 @@ describe('a house that is full', () => {
         Array.from({ length: 400 }, (_, n) => worker.call({ id: `${name}-${n}`, upstream: name, path: '/' }));
       const hanging = calls('route');
       await vi.waitUntil(() => route.most.sockets === 200, 30_000);
-      const answered = await Promise.all(calls('auth'));
+      // Whatever ends first: had auth to wait for route, one of route would.
+      const first = await Promise.race([Promise.all(calls('auth')), ...hanging]);
 
-      expect(hanging).toHaveLength(400);
-      expect(new Set(answered.map(({ topic }) => topic))).toEqual(new Set(['results']));
+      expect(Array.isArray(first) && new Set(first.map(({ topic }) => topic))).toEqual(new Set(['results']));
       expect([auth.most.sockets, route.most.sockets]).toEqual([50, 200]);
     } finally {
       await worker.close();

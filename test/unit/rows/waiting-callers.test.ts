@@ -1,10 +1,10 @@
 import { of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
-import type { ClaimView } from '../../../src/ports/claim-store.ts';
 import { outlookOf } from '../../../src/runtime/outlook.ts';
 import { news } from '../../support/calls.ts';
 import { outage, platform, top } from '../../support/outage-bench.ts';
+import { PipelineBench } from '../../support/pipeline-bench.ts';
 import { api } from '../ingress/calls-world.ts';
 
 describe('a client that waits for an upstream that is out', () => {
@@ -49,15 +49,20 @@ describe('a client that waits for an upstream that is out', () => {
   });
 
   it('S002-18: is answered 504 when its wait is over although the upstream hangs, and can have the result later', () => {
-    let view: ClaimView = { kind: 'pending' };
-    const world = api({ view$: () => of(view) });
-    const { answers } = world.post({ path: '/x', upstream: 'news' }, { wait: '3s' });
-    world.time.advance(60_000);
+    const bench = new PipelineBench();
+    const { time, sink, store } = bench;
+    bench.upstream('news').script = ({ nth }) => (nth === 1 ? { hang: true } : {});
+    bench.start();
+    const world = api({ time, sink, claims: store.claims });
+    const { answers } = world.post({ path: '/x', method: 'GET', upstream: 'news' }, { wait: '3s' });
+    bench.run(3_100);
     expect(answers).toMatchObject([{ atMs: 3_000, status: 504, body: { id: 'made', result: '/v1/results/made' } }]);
-
+    expect(bench.upstream('news').inFlight).toBe(1);
     expect(world.get('made')).toMatchObject([{ status: 202 }]);
-    view = { kind: 'processed', origin: 'o', result: '{"id":"made","status":"ok"}' };
-    expect(world.get('made')).toMatchObject([{ status: 200, body: { status: 'ok' } }]);
+
+    bench.run(57_000);
+    expect(world.get('made')).toMatchObject([{ status: 200, body: { status: 'ok', source: 'live' } }]);
+    expect(answers).toHaveLength(1);
   });
 
   it('S002-15: has none to expect with nothing remembered, and one with an answer that stands in', () => {
