@@ -47,7 +47,8 @@ describe('S000-79: the effect of a fault', () => {
     const call = { id: 'n-1', upstream: 'news', method: 'GET', path: '/items' };
     const { result, page } = await endedUnder({ kind: '503' }, call);
     expect(result).toMatchObject({ status: 'fallback', source: 'default', response: { body: { items: [] } } });
-    expect(result.attempts.map(({ status }) => status)).toEqual(result.attempts.map(() => 503));
+    expect(result.attempts.length).toBeGreaterThanOrEqual(1);
+    expect(new Set(result.attempts.map(({ status }) => status))).toEqual(new Set([503]));
     expect(page).toContain('larkspur_records_ended_total{upstream="news",ending="result",reason="fallback"} 1');
     expect(page).toMatch(/larkspur_breaker_state\{upstream="news",breaker="[^"]+"\} 3/);
   });

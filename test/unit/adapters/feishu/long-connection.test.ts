@@ -117,16 +117,17 @@ describe('a long connection', () => {
     parts.join(part('b', 0, 'a'), 0);
     parts.join(part('b', 1, 'b'), 0);
     expect(parts.join(part('b', 2, 'c'), 5_001)).toBeUndefined();
-    for (const [sum, seq] of [
-      ['1e9', '0'],
-      ['3', '3'],
-      ['3', '-1'],
-      ['x', '0'],
-      ['3', 'y'],
-    ]) {
-      const odd = frame('event', 'data', 'odd', Object.entries({ message_id: 'c', sum: sum!, seq: seq! }));
-      expect([undefined, 'odd']).toContain(parts.join(odd, 0)?.toString());
-    }
+  });
+
+  it.each([
+    ['more parts than any message has', '1e9', '0', undefined],
+    ['a part beyond the last', '3', '3', undefined],
+    ['a part before the first', '3', '-1', undefined],
+    ['a part without a number', '3', 'y', undefined],
+    ['parts without a number', 'x', '0', 'odd'],
+  ])('takes %s for no part of a message, or for a whole one', (_, sum, seq, whole) => {
+    const odd = frame('event', 'data', 'odd', Object.entries({ message_id: 'c', sum, seq }));
+    expect(new FrameParts().join(odd, 0)?.toString()).toBe(whole);
   });
 
   it('F28 (a): that has died without a word is opened anew within the time of a ping', async () => {
