@@ -1,4 +1,4 @@
-import { firstValueFrom } from 'rxjs';
+import { defaultIfEmpty, firstValueFrom, forkJoin, merge, ReplaySubject } from 'rxjs';
 
 import { FeishuTokens, type FeishuTokensOptions } from '../adapters/feishu/tokens.ts';
 import { OriginPool } from '../adapters/http/pools.ts';
@@ -8,6 +8,7 @@ import type { Config, UpstreamConfig } from '../config/config.ts';
 import { coverOf } from '../config/describe.ts';
 import type { Cover } from '../model/cover.ts';
 import { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
+import { after } from '../operators/interop/after.ts';
 import { SharedLimiter } from '../operators/limit/shared-limiter.ts';
 import { type BudgetOptions, retryDefaults } from '../operators/retry/options.ts';
 import { RetryBudget } from '../operators/retry/retry-budget.ts';
@@ -34,8 +35,8 @@ export interface Destinations {
   add(upstreams: Config['upstreams']): readonly Destination[];
   /** Replaces the policies of those that are known and configured otherwise now; tells which, and what waits for a restart. */
   replace(upstreams: Config['upstreams']): readonly Replaced[];
-  /** Lets questions for tokens end, for 10 s at most, and closes all sockets. */
-  close(): Promise<void>;
+  /** Waits for `stopping`, then for questions for tokens, those for no longer than 10 s from now, and closes all sockets. */
+  closeAfter(stopping: Promise<unknown>): Promise<void>;
 }
 
 /** A destination whose configuration has changed. */
@@ -110,14 +111,14 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
         const breakersBefore = change.replaced.includes('breaker') ? keys : [];
         return change.replaced.length + change.waiting.length === 0 ? [] : [{ destination, ...change, breakersBefore }];
       }),
-    close: async () => {
-      const drained = Promise.all(
-        [...tokens.values()].map((one) => firstValueFrom(one.drained(), { defaultValue: undefined })),
-      );
-      let cancel = (): void => undefined;
-      const limit = new Promise<void>((resolve) => (cancel = parts.timers.after(tokenLimitMs, resolve)));
-      await Promise.race([drained, limit]);
-      cancel();
+    closeAfter: async (stopping) => {
+      // Counted beside the drain: after it, both together would outlast the patience of who stops the process.
+      const late$ = new ReplaySubject<true>(1);
+      const counting = after(parts.timers, tokenLimitMs).subscribe(late$);
+      await stopping;
+      const drained$ = forkJoin([...tokens.values()].map((one) => one.drained()));
+      await firstValueFrom(merge(drained$.pipe(defaultIfEmpty([])), late$), { defaultValue: undefined });
+      counting.unsubscribe();
       await Promise.all([...pools.values()].flat().map((pool) => pool.close()));
     },
   };

@@ -87,6 +87,8 @@ export async function serve(
   let unwatch = (): void => undefined;
   const stop = async (): Promise<Stopped> => {
     unwatch();
+    // Redrives end beside all else: one limit after the other would outlast the patience of who stops the process.
+    const redrivesEnded = desk.close();
     // Routes first: what they make of an event is for the worker.
     await routes?.stop();
     const stopped = (await worker?.stop()) ?? 'drained';
@@ -94,7 +96,7 @@ export async function serve(
     await Promise.all(servers.map((server) => server.close()));
     await doors?.close();
     await live?.close();
-    await desk.close();
+    await redrivesEnded;
     await stores.close();
     return stopped;
   };

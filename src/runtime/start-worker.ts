@@ -76,9 +76,9 @@ export function startWorker(
       }
     },
     stop: async () => {
-      const stopped = await worker.stop();
-      await destinations.close();
-      return stopped;
+      const stopping = worker.stop();
+      await destinations.closeAfter(stopping);
+      return stopping;
     },
   };
 }

@@ -1,6 +1,7 @@
-import { endWith, firstValueFrom, ignoreElements, merge, Observable, ReplaySubject, takeUntil } from 'rxjs';
+import { endWith, firstValueFrom, ignoreElements, merge, type Observable, ReplaySubject, takeUntil } from 'rxjs';
 
 import { LarkspurError } from '../../model/errors.ts';
+import { after } from '../../operators/interop/after.ts';
 import type { RunView } from '../../ports/dead-letter-desk.ts';
 import type { WorldParts } from '../stores.ts';
 
@@ -41,9 +42,16 @@ export class Run {
 /** The runs of this process: those under way, and the last hundred that have ended. */
 export class Runs {
   readonly #runs = new Map<string, Run>();
+  #isClosing = false;
 
-  /** @throws LarkspurError `bad_request` when one of that name is running */
+  /** @throws LarkspurError `bad_request` when one of that name is running, or the process is about to end */
   begin(kind: RunView['kind'], run: string): Run {
+    if (this.#isClosing) {
+      throw new LarkspurError('bad_request', `${run} does not begin: this process is stopping`, {
+        cure: 'order it again where a process goes on',
+        retryable: true,
+      });
+    }
     if (this.#runs.get(run)?.view.state === 'running') {
       throw new LarkspurError('bad_request', `${run} is running already`, { cure: 'wait for its end, or stop it' });
     }
@@ -65,15 +73,15 @@ export class Runs {
   }
 
   /**
-   * Stops all in order; resolves when they have ended and stand on `audit`, at the latest after ten seconds: without Kafka
+   * Begins no other and stops all in order; resolves when they have ended and stand on `audit`, at the latest after ten seconds: without Kafka
    * that record cannot be written, and a run that was cut off is resumed by its name.
    */
   async close({ timers, log }: Pick<WorldParts, 'timers' | 'log'>): Promise<void> {
+    this.#isClosing = true;
     const ending = [...this.#runs.values()].filter(({ isOpen }) => isOpen);
     for (const run of ending) run.stop();
     const ended$ = merge(...ending.map(({ stop$ }) => stop$.pipe(ignoreElements()))).pipe(endWith(null));
-    const late$ = new Observable<true>((subscriber) => timers.after(closeWithinMs, () => subscriber.next(true)));
-    const isLate = await firstValueFrom(late$.pipe(takeUntil(ended$)), { defaultValue: false });
+    const isLate = await firstValueFrom(after(timers, closeWithinMs).pipe(takeUntil(ended$)), { defaultValue: false });
     const runs = ending.filter(({ isOpen }) => isOpen).map(({ view }) => view.run);
     if (isLate) log.warn({ runs }, 'redrives were left without their last record on audit: resume them by their names');
   }
