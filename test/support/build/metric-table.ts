@@ -15,6 +15,7 @@ export interface MetricRow {
 }
 
 const root = join(import.meta.dirname, '../../..');
+const ownName = /^(?:larkspur|service)_[a-z0-9_]+$/;
 const units: readonly (readonly [suffix: RegExp, unit: string])[] = [
   [/_seconds$/, 'seconds'],
   [/_bytes$/, 'bytes'],
@@ -58,6 +59,8 @@ function rowOf(
   if (type !== 'counter' && type !== 'histogram' && type !== 'gauge') return undefined;
   if (name === undefined || why === undefined || labels === undefined) return undefined;
   if (!ts.isStringLiteral(name) || !ts.isStringLiteralLike(why)) return undefined;
+  // Methods of other things have such names, too.
+  if (!ownName.test(name.text)) return undefined;
   return row(name.text, type, why.text, textsOf(labels, lists) ?? []);
 }
 

@@ -91,6 +91,11 @@ describe(`rules of Prometheus${missing}`, () => {
 });
 
 describe('the table of metrics', () => {
+  it('lists metrics alone: each name is one of ours', () => {
+    expect(table.size).toBeGreaterThan(50);
+    expect([...table.keys()].filter((name) => !/^(?:larkspur|service)_[a-z0-9_]+$/.test(name))).toEqual([]);
+  });
+
   it('has every metric that rules ask for, with the labels that they use', () => {
     expect(rules.flatMap(({ expr }) => strangersIn(expr))).toEqual([]);
   });
