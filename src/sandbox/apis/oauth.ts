@@ -1,7 +1,7 @@
 import { type Answer, failure, ok } from '../http/answer.ts';
+import { refreshLifeMs } from '../state/consents.ts';
 import type { World } from '../world.ts';
 
-const refreshLifeSeconds = 604_800;
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The page of consent: whoever opens it consents at once, as `?user=`, by default `ou_1`. */
@@ -39,7 +39,7 @@ export function userTokenAnswer(world: World, body: unknown): Answer {
       access_token: access.token,
       expires_in: world.tokens.secondsLeft(access),
       refresh_token: refresh,
-      refresh_token_expires_in: refreshLifeSeconds,
+      refresh_token_expires_in: refreshLifeMs / 1_000,
       token_type: 'Bearer',
       scope: 'offline_access',
     },

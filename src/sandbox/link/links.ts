@@ -3,7 +3,9 @@ import type { Duplex } from 'node:stream';
 
 import type { FastifyInstance } from 'fastify';
 
+import { jsonOrText } from '../../model/json-levels.ts';
 import { decodeLinkFrame, encodeLinkFrame, linkHeader, type LinkFrame } from '../../model/link-frame.ts';
+import { isTree } from '../../model/schema-words.ts';
 import type { SandboxRandom, SandboxTimers } from '../world-ports.ts';
 
 import { ServerWebSocket } from './web-socket.ts';
@@ -42,7 +44,7 @@ export class Links {
   readonly #random: SandboxRandom;
   readonly #timers: SandboxTimers;
   readonly #links = new Set<Link>();
-  readonly #waiting = new Map<string, (answer: LinkAnswer) => void>();
+  readonly #waiting = new Map<string, (answer: LinkAnswer | undefined) => void>();
   readonly #admits: (app: unknown, secret: unknown) => boolean;
   #faults: Required<Omit<LinkFaults, 'refuse'>> & { readonly refuse: number | undefined } = usual;
   #messages = 0;
@@ -120,11 +122,13 @@ export class Links {
   }
 
   #open(request: IncomingMessage, socket: Duplex): void {
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://sandbox');
-    if (pathname !== path) {
+    const [url = '', base] = [request.url, 'http://sandbox'];
+    const asked = URL.canParse(url, base) ? new URL(url, base) : undefined;
+    if (asked?.pathname !== path) {
       socket.destroy();
       return;
     }
+    const { searchParams } = asked;
     const link: Link = {
       app: searchParams.get('app') ?? '',
       service: Number(searchParams.get('service_id')),
@@ -150,7 +154,10 @@ function pongTo(frame: LinkFrame): LinkFrame {
   return { ...frame, headers: [['type', 'pong']], payload: Buffer.from('{}') };
 }
 
-function answerIn(payload: Buffer): LinkAnswer {
-  const { code, data } = JSON.parse(payload.toString('utf8')) as { code: number; data?: string };
-  return { code, data: data === undefined ? '{}' : Buffer.from(data, 'base64').toString('utf8') };
+/** `undefined`: it is none. */
+function answerIn(payload: Buffer): LinkAnswer | undefined {
+  const answer = jsonOrText(payload.toString('utf8'));
+  if (!isTree(answer) || typeof answer['code'] !== 'number') return undefined;
+  const { code, data } = answer;
+  return { code, data: typeof data === 'string' ? Buffer.from(data, 'base64').toString('utf8') : '{}' };
 }

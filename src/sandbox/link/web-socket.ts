@@ -6,12 +6,13 @@ const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const mostBytes = 16 * 1_048_576;
 const opcodes = { binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** The server's side of one WebSocket (RFC 6455): binary messages, no extensions. */
+/** The server's side of one WebSocket (RFC 6455): binary messages of 16 MiB at most, no extensions. */
 export class ServerWebSocket {
   readonly #socket: Duplex;
   readonly #received: (message: Buffer) => void;
   #unread = Buffer.alloc(0);
   #message: Buffer[] = [];
+  #messageBytes = 0;
 
   /** Takes over the socket of an upgrade. @param received gets whole messages @param closed is called once */
   constructor(request: IncomingMessage, socket: Duplex, received: (message: Buffer) => void, closed: () => void) {
@@ -39,8 +40,8 @@ export class ServerWebSocket {
 
   #read(bytes: Buffer): void {
     this.#unread = Buffer.concat([this.#unread, bytes]);
-    if (this.#unread.length > mostBytes) this.destroy();
     for (let frame = this.#take(); frame !== undefined; frame = this.#take()) this.#handle(frame);
+    if (this.#unread.length > mostBytes) this.destroy();
   }
 
   #handle({ opcode, final, payload }: Frame): void {
@@ -49,10 +50,16 @@ export class ServerWebSocket {
       this.#socket.end();
     } else if (opcode === opcodes.ping) this.#write(opcodes.pong, payload);
     else if (opcode < opcodes.close) {
+      this.#messageBytes += payload.length;
+      if (this.#messageBytes > mostBytes) {
+        this.destroy();
+        return;
+      }
       this.#message.push(payload);
       if (!final) return;
       const message = Buffer.concat(this.#message);
       this.#message = [];
+      this.#messageBytes = 0;
       this.#received(message);
     }
   }
@@ -60,7 +67,8 @@ export class ServerWebSocket {
   /** The next whole frame of what has come, without its mask. */
   #take(): Frame | undefined {
     const bytes = this.#unread;
-    if (bytes.length < 2) return undefined;
+    // What comes after the end is for nobody.
+    if (bytes.length < 2 || this.#socket.destroyed) return undefined;
     const [first, second] = [bytes.readUInt8(0), bytes.readUInt8(1)];
     const short = second & 0x7f;
     const lengthBytes = short === 126 ? 2 : short === 127 ? 8 : 0;

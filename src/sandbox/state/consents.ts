@@ -27,15 +27,20 @@ interface Code extends ConsentAsked {
 interface Refresh {
   readonly app: string;
   readonly openId: string;
+  readonly untilMs: number;
   /** `used`: its successor was given out; `revoked`: the consent is over. */
   state: 'live' | 'used' | 'revoked';
 }
 
 const codeLifeMs = 300_000;
+/** How long a refresh token serves, milliseconds. */
+export const refreshLifeMs = 7 * 86_400_000;
+// So long after its end a code or a token is told from one that never was.
+const rememberedMs = 3_600_000;
 
 /**
- * Consents of users as the platform keeps them: a code serves once within five minutes, a refresh token serves once, and both
- * end with the consent. Failures are codes of the platform.
+ * Consents of users as the platform keeps them: a code serves once within five minutes, a refresh token once within seven
+ * days, and both end with the consent. An hour after its end each is forgotten. Failures are codes of the platform.
  */
 export class Consents {
   readonly #clock: SandboxClock;
@@ -43,7 +48,7 @@ export class Consents {
   readonly #newText: () => string;
   readonly #codes = new Map<string, Code>();
   readonly #refreshes = new Map<string, Refresh>();
-  readonly #users = new Map<string, { readonly app: string; readonly openId: string }>();
+  readonly #users = new Map<string, { readonly app: string; readonly openId: string; readonly untilMs: number }>();
 
   constructor(clock: SandboxClock, tokens: Tokens, newText: () => string) {
     this.#clock = clock;
@@ -53,6 +58,7 @@ export class Consents {
 
   /** The user has consented. @returns the code that the browser takes back */
   give(asked: ConsentAsked): string {
+    this.#forget(this.#codes);
     const code = this.#newText();
     this.#codes.set(code, { ...asked, untilMs: this.#clock.now() + codeLifeMs, used: false });
     return code;
@@ -75,6 +81,7 @@ export class Consents {
     if (known === undefined) return 20_038;
     if (known.app !== app) return 20_024;
     if (known.state !== 'live') return known.state === 'used' ? 20_073 : 20_064;
+    if (known.untilMs <= this.#clock.now()) return 20_037;
     known.state = 'used';
     return this.#pair(app, known.openId);
   }
@@ -97,9 +104,19 @@ export class Consents {
   #pair(app: string, openId: string): UserPair {
     const access = this.#tokens.grant({ id: app }, 'u');
     const refresh = `ur-${this.#newText()}`;
-    this.#users.set(access.token, { app, openId });
-    this.#refreshes.set(refresh, { app, openId, state: 'live' });
+    this.#forget(this.#users);
+    this.#forget(this.#refreshes);
+    this.#users.set(access.token, { app, openId, untilMs: access.expiresAtMs });
+    this.#refreshes.set(refresh, { app, openId, untilMs: this.#clock.now() + refreshLifeMs, state: 'live' });
     return { access, refresh };
+  }
+
+  /** What is over for long; the oldest stand first, for all of a kind live equally long. */
+  #forget(kept: Map<string, { readonly untilMs: number }>): void {
+    for (const [text, { untilMs }] of kept) {
+      if (untilMs + rememberedMs > this.#clock.now()) return;
+      kept.delete(text);
+    }
   }
 }
 

@@ -32,7 +32,8 @@ export class StoreApps {
 
   tenantToken(appToken: unknown, tenant: unknown): Grant | 10_003 | 10_013 {
     if (typeof tenant !== 'string' || typeof appToken !== 'string') return 10_003;
-    const grant = this.#tokens.find(appToken);
+    // The token of a tenant or a user is alive, too, and is no app's.
+    const grant = appToken.startsWith('a-') ? this.#tokens.find(appToken) : undefined;
     return grant === undefined ? 10_013 : this.#tokens.grant({ id: grant.app, tenant }, 't');
   }
 }

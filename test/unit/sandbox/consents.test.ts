@@ -52,4 +52,22 @@ describe('a consent in the sandbox', () => {
     expect([first, second].map(({ access }) => consents.userOf(access.token))).toEqual([undefined, undefined]);
     expect(consents.refresh('a', 'none')).toBe(20_038);
   });
+
+  it('has refresh tokens that serve for seven days, and forgets what is over for an hour', () => {
+    const { time, consents, give } = stage();
+    const code = give();
+    const pair = consents.exchange('a', code, redirectUri, verifier);
+    if (typeof pair === 'number') throw new Error(`refused: ${pair}`);
+    time.advance(300_000 + 3_600_000 - 1);
+    give();
+    expect(consents.exchange('a', code, redirectUri, verifier)).toBe(20_065);
+    time.advance(1);
+    give();
+    expect(consents.exchange('a', code, redirectUri, verifier)).toBe(20_003);
+
+    time.advance(7 * 86_400_000);
+    expect(consents.refresh('a', pair.refresh)).toBe(20_037);
+    consents.exchange('a', give(), redirectUri, verifier);
+    expect(consents.refresh('a', pair.refresh)).toBe(20_038);
+  });
 });
