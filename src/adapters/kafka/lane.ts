@@ -10,9 +10,11 @@ import type { SendGate } from './send-gate.ts';
 export interface Outgoing {
   readonly message: Message;
   readonly bytes: number;
-  /** When it was handed over, monotonic milliseconds. */
-  readonly sinceMs: number;
-  readonly write: { acknowledge(ack: Ack): void };
+  readonly write: {
+    /** When it was handed over, monotonic milliseconds. */
+    readonly sinceMs: number;
+    acknowledge(ack: Ack): void;
+  };
   /** Asked before it is sent again, of a record that must not stand twice: its offset, or `undefined` when it stands nowhere. */
   readonly written?: () => Promise<number | undefined>;
 }
@@ -62,7 +64,7 @@ export class Lane {
 
   /** Since when the first in the queue waits for its acknowledgement, monotonic milliseconds. */
   get waitsSinceMs(): number | undefined {
-    return this.#queue[0]?.sinceMs;
+    return this.#queue[0]?.write.sinceMs;
   }
 
   push(outgoing: Outgoing): void {

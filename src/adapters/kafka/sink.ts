@@ -113,7 +113,7 @@ class LaneSink implements KafkaSink {
 
   ready(): boolean {
     const untilMs = this.#options.clock.now() - unreadyAfterMs;
-    return this.#pulse.beats && [...this.#waits()].every((sinceMs) => sinceMs > untilMs);
+    return this.#pulse.beats && !this.#waitsSince(untilMs);
   }
 
   trouble(topic: string): WriteTrouble | undefined {
@@ -136,12 +136,15 @@ class LaneSink implements KafkaSink {
     await Promise.all([this.#producers.close(), this.#pulse.close()]);
   }
 
-  /** Since when the first of each queue waits. */
-  *#waits(): Generator<number> {
+  /** Whether the first of some queue has been waiting since then or longer. Asked for each call and event that comes in. */
+  #waitsSince(untilMs: number): boolean {
+    if (this.#writes.open === 0) return false;
     for (const { early, lanes } of this.#destinations.values()) {
-      if (early[0] !== undefined) yield early[0].sinceMs;
-      for (const { waitsSinceMs } of lanes.values()) if (waitsSinceMs !== undefined) yield waitsSinceMs;
+      if (early[0] !== undefined && early[0].sinceMs <= untilMs) return true;
+      for (const { waitsSinceMs } of lanes.values())
+        if (waitsSinceMs !== undefined && waitsSinceMs <= untilMs) return true;
     }
+    return false;
   }
 
   #enqueue(write: Write): void {
@@ -172,8 +175,7 @@ class LaneSink implements KafkaSink {
       lanes.set(partition, lane);
     }
     const message = { partition, key, value, headers: outHeadersOf(headers) };
-    const { sinceMs } = write;
-    lane.push({ message, bytes: wireSizeOf(write.record), sinceMs, write, ...this.#onceOnly(write.record) });
+    lane.push({ message, bytes: wireSizeOf(write.record), write, ...this.#onceOnly(write.record) });
   }
 
   #onceOnly({ topic, key, headers }: OutRecord): Pick<Outgoing, 'written'> {

@@ -45,8 +45,7 @@ function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: s
       lane.push({
         message: { value },
         bytes: value.length,
-        sinceMs: time.now(),
-        write: { acknowledge: (ack) => acks.set(value, ack) },
+        write: { sinceMs: time.now(), acknowledge: (ack) => acks.set(value, ack) },
         written: () => Promise.resolve(state.written),
       });
     }
@@ -146,8 +145,7 @@ describe('Lane', () => {
       lane.push({
         message: { value },
         bytes: 1,
-        sinceMs: 0,
-        write: { acknowledge: (ack) => acks.set(value, ack) },
+        write: { sinceMs: 0, acknowledge: (ack) => acks.set(value, ack) },
         written: () => {
           asked.push(value);
           return Promise.resolve(offset);
