@@ -1,6 +1,3 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-
 import { type BreakerOptions, breakerDefaults } from '../operators/breaker/options.ts';
 import { retryDefaults, type RetryOptions } from '../operators/retry/options.ts';
 
@@ -14,6 +11,7 @@ import type {
   UpstreamConfig,
 } from './config.ts';
 import { defaults, healthDefaults, idempotencyKeyDefaults, probeDefaults, serviceDefaults } from './defaults.ts';
+import { moduleUrl } from './module-url.ts';
 import { compileRoutes } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
@@ -118,7 +116,7 @@ function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
     profile: raw.profile ?? 'http',
     baseUrl: targets[0] ?? '',
     targets,
-    use: (raw.use ?? []).map((module) => pathToFileURL(resolve(module)).href),
+    use: (raw.use ?? []).map(moduleUrl),
     concurrency: raw.concurrency ?? 1,
     concurrencyFloor: raw.concurrencyFloor ?? 1,
     bucketConcurrency: raw.bucketConcurrency ?? 1,

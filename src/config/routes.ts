@@ -1,9 +1,7 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-
 import type { RouteSpec, RouteTarget } from '../model/route.ts';
 import type { Tree } from '../model/schema-words.ts';
 
+import { moduleUrl } from './module-url.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
 
@@ -24,7 +22,7 @@ export function hookUpstreams(routes: RawConfig['routes'] = []): Record<string, 
   return hooks;
 }
 
-/** Makes routes ready to be opened; a module's path counts from the working directory. */
+/** Makes routes ready to be opened. */
 export function compileRoutes(routes: RawConfig['routes'] = []): RouteSpec[] {
   const taken = new Map<string, number>();
   return routes.map((route) => {
@@ -40,8 +38,7 @@ export function compileRoutes(routes: RawConfig['routes'] = []): RouteSpec[] {
 function targetOf({ http, handler, call, answer, topic, timeoutMs }: RawRoute): RouteTarget {
   if (http !== undefined) return { kind: 'http', upstream: hookName(http), path: new URL(http).pathname };
   if (handler !== undefined) {
-    const module = pathToFileURL(resolve(handler)).href;
-    return { kind: 'handler', module, timeoutMs: timeoutMs ?? handlerTimeoutMs };
+    return { kind: 'handler', module: moduleUrl(handler), timeoutMs: timeoutMs ?? handlerTimeoutMs };
   }
   if (call !== undefined) return { kind: 'call', template: call as string | Tree };
   if (answer !== undefined) return { kind: 'answer', template: answer };

@@ -7,11 +7,12 @@ export function targetRules(at: Path, { baseUrl, targets }: RawUpstream, report:
   // What the schema found wrong with them is said already.
   if (!Array.isArray(targets) || !targets.every((url) => typeof url === 'string' && URL.canParse(url))) return;
   if (baseUrl !== undefined) report([...at, 'baseUrl'], 'stands beside targets: give one of the two');
-  const pathOf = (url: string): string => new URL(url).pathname.replace(/\/$/, '');
+  const pathOf = (url: string): string => new URL(url).pathname.replace(/\/+$/, '');
+  const places = targets.map((url) => new URL(url).origin + pathOf(url));
   const [first = ''] = targets;
   for (const [index, url] of targets.entries()) {
     const place = [...at, 'targets', index];
-    if (targets.indexOf(url) < index) report(place, `is ${url}, which stands in the list before`);
+    if (places.indexOf(places[index] ?? '') < index) report(place, `is ${url}, which stands in the list before`);
     else if (pathOf(url) !== pathOf(first)) {
       report(place, `has the path ${pathOf(url) || '/'}, must be that of the first, ${pathOf(first) || '/'}`);
     }

@@ -12,6 +12,7 @@ describe('mistakes', () => {
   it.each([
     ['baseUrl: http://a, targets: [http://a]', 'a.baseUrl (FILE:1): stands beside targets: give one of the two'],
     ['targets: [http://a, http://b, http://a]', 'a.targets[2] (FILE:1): is http://a, which stands in the list before'],
+    ['targets: [http://a, http://A//]', 'a.targets[1] (FILE:1): is http://A//, which stands in the list before'],
     [
       'targets: [http://a/v1, http://b/v1/, http://c/v2]',
       'a.targets[2] (FILE:1): has the path /v2, must be that of the first, /v1',
