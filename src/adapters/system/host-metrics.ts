@@ -40,6 +40,11 @@ function share(part: number | undefined, whole: number | undefined): number | un
   return part === undefined || whole === undefined || whole <= 0 ? undefined : part / whole;
 }
 
+// In cgroup 1 no limit is the largest number of pages.
+function limitIn(bytes: number | undefined): number | undefined {
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+}
+
 function cpu(metrics: Metrics, host: HostFiles): void {
   const stat = '/proc/stat';
   const v2 = '/sys/fs/cgroup/cpu.stat';
@@ -92,7 +97,7 @@ function memory(metrics: Metrics, host: HostFiles): void {
     one(
       () =>
         share(host.number(`${v2}.current`), host.number(`${v2}.max`)) ??
-        share(host.number(`${v1}.usage_in_bytes`), host.number(`${v1}.limit_in_bytes`)),
+        share(host.number(`${v1}.usage_in_bytes`), limitIn(host.number(`${v1}.limit_in_bytes`))),
     ),
   );
   metrics.gauge(

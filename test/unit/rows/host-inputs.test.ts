@@ -114,5 +114,10 @@ describe('S000-85: the health inputs of a machine', () => {
       memory_limit_ratio: 0.25,
       event_loop_ratio: expect.any(Number) as number,
     });
+
+    // What the kernel says where there is no limit.
+    write('/sys/fs/cgroup/memory/memory.limit_in_bytes', '9223372036854771712\n');
+    const unlimited = await (await figuresOf(new HostFiles(new VirtualTime(), root)))();
+    expect(unlimited.has('memory_limit_ratio')).toBe(false);
   });
 });
