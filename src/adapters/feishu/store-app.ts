@@ -29,7 +29,7 @@ export class StoreApp {
 
   /** Asks for the token of the app. */
   appToken(): Observable<Fetched> {
-    return andThen(this.#ticket(), (ticket): Observable<Fetched> => {
+    return andThen(this.#tickets.newest(this.#id), (ticket = ''): Observable<Fetched> => {
       if (ticket === '') return this.#wanted();
       const body = { app_id: this.#id, app_secret: this.#secret, app_ticket: ticket };
       const about = { app: this.#id, secrets: [this.#secret, ticket] };
@@ -48,10 +48,6 @@ export class StoreApp {
     const body = { app_access_token: appToken, tenant_key: tenant };
     const about = { app: this.#id, secrets: [this.#secret, appToken] };
     return this.#auth.token('/open-apis/auth/v3/tenant_access_token', body, 'tenant_access_token', about);
-  }
-
-  #ticket(): Observable<string> {
-    return this.#tickets.newest(this.#id).pipe(map((ticket) => ticket ?? ''));
   }
 
   #wanted(): Observable<Fetched> {

@@ -5,6 +5,7 @@ import { decodeLinkFrame, encodeLinkFrame, linkHeader, type LinkFrame } from '..
 import type { Clock, Timers } from '../../../ports/clock.ts';
 import type { Logger } from '../../../ports/logger.ts';
 import type { Random } from '../../../ports/random.ts';
+import { parseObject } from '../envelope.ts';
 
 import { FrameParts } from './frame-parts.ts';
 import { type LinkSocket, type LinkTiming, type LinkWire, timingIn } from './link-wire.ts';
@@ -137,7 +138,7 @@ export class LongConnection {
     if (frame === undefined) return;
     const type = linkHeader(frame, 'type');
     if (frame.method === 'control') {
-      if (type === 'pong') this.#timing = { ...this.#timing, ...timingIn(parsed(frame.payload)) };
+      if (type === 'pong') this.#timing = { ...this.#timing, ...timingIn(parseObject(frame.payload)) };
       return;
     }
     if (type !== 'event' && type !== 'card') return;
@@ -203,12 +204,4 @@ function acknowledgement(frame: LinkFrame, answer: HttpResponse | undefined, too
     headers: [...frame.headers, ['biz_rt', String(Math.round(tookMs))]],
     payload: Buffer.from(JSON.stringify({ code: taken ? 200 : 500, headers: {}, ...said })),
   };
-}
-
-function parsed(payload: Buffer): unknown {
-  try {
-    return JSON.parse(payload.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
