@@ -1,3 +1,4 @@
+import type { HandlerThread } from '../adapters/routes/handler-thread.ts';
 import { type OpenRoutes, openRoutes } from '../adapters/routes/routes.ts';
 import type { RouteSpec } from '../model/route.ts';
 import type { Timers } from '../ports/clock.ts';
@@ -7,7 +8,8 @@ import type { Route } from '../ports/route.ts';
 export class LiveRoutes {
   readonly #timers: Timers;
   #open: OpenRoutes;
-  #retired: OpenRoutes[] = [];
+  // Those that ended with the change before are let go with the next: an event that came just then may still begin on one.
+  #retired: HandlerThread[] = [];
 
   /** @throws LarkspurError `config_invalid` for an expression with a mistake */
   constructor(specs: readonly RouteSpec[], timers: Timers) {
@@ -26,10 +28,9 @@ export class LiveRoutes {
    * @throws LarkspurError `config_invalid` for an expression with a mistake
    */
   prepare(specs: readonly RouteSpec[]): () => void {
-    const next = openRoutes(specs, this.#timers, this.#open);
+    const next = openRoutes(specs, this.#timers, this.#open.threads);
     return () => {
-      this.#open.retire(next);
-      this.#retired.push(this.#open);
+      this.#retired = [...this.#retired.filter(({ isBusy }) => isBusy), ...this.#open.retire(next)];
       this.#open = next;
     };
   }

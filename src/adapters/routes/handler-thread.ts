@@ -75,6 +75,11 @@ export class HandlerThread {
     });
   }
 
+  /** Whether events are under way. */
+  get isBusy(): boolean {
+    return this.#running.size > 0 || this.#queue.length > 0;
+  }
+
   /** Takes no place while nothing is under way: what still comes finds a thread, which ends with it. */
   retire(): void {
     this.#retired = true;
@@ -97,7 +102,7 @@ export class HandlerThread {
   }
 
   #pump(): void {
-    if (this.#queue.length === 0 && this.#running.size === 0) {
+    if (!this.isBusy) {
       this.#atOnce = mostAtOnce;
       if (this.#retired) void this.#end();
     }

@@ -15,8 +15,8 @@ export interface OpenRoutes {
   readonly routes: readonly Route[];
   /** By route and module: what may serve on when other routes change. */
   readonly threads: ReadonlyMap<string, HandlerThread>;
-  /** `next` takes their place: each thread that is not in it ends with what is under way. */
-  retire(next: OpenRoutes): void;
+  /** `next` takes their place: each thread that is not in it ends with what is under way. Returns those. */
+  retire(next: OpenRoutes): readonly HandlerThread[];
   /** Ends the threads. */
   close(): Promise<void>;
 }
@@ -25,10 +25,10 @@ type Act = Route['act'];
 
 /**
  * Makes routes of what is configured: compiles their expressions; a handler's thread starts with its first event.
- * @param before its threads go on serving the handlers that are configured as they were
+ * @param before threads that go on serving the handlers that are configured as they were
  * @throws {LarkspurError} `config_invalid` for an expression with a mistake
  */
-export function openRoutes(specs: readonly RouteSpec[], timers: Timers, before?: OpenRoutes): OpenRoutes {
+export function openRoutes(specs: readonly RouteSpec[], timers: Timers, before?: OpenRoutes['threads']): OpenRoutes {
   const threads = new Map<string, HandlerThread>();
   const actOf = ({ name, to }: RouteSpec): Act => {
     switch (to.kind) {
@@ -37,7 +37,7 @@ export function openRoutes(specs: readonly RouteSpec[], timers: Timers, before?:
           of(done([{ id, upstream: to.upstream, method: 'POST', path: to.path, body: event }]));
       case 'handler': {
         const key = JSON.stringify([name, to.module, to.timeoutMs]);
-        const thread = before?.threads.get(key) ?? new HandlerThread(to.module, to.timeoutMs, timers);
+        const thread = before?.get(key) ?? new HandlerThread(to.module, to.timeoutMs, timers);
         threads.set(key, thread);
         return (event, callId) => fromAbortable(() => thread.run(event, callId));
       }
@@ -56,7 +56,9 @@ export function openRoutes(specs: readonly RouteSpec[], timers: Timers, before?:
     routes,
     threads,
     retire: (next) => {
-      for (const [key, thread] of threads) if (next.threads.get(key) !== thread) thread.retire();
+      const retired = [...threads].flatMap(([key, thread]) => (next.threads.get(key) === thread ? [] : thread));
+      for (const thread of retired) thread.retire();
+      return retired;
     },
     close: async () => {
       await Promise.all([...threads.values()].map((thread) => thread.close()));

@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import { afterAll, describe, expect, it, vi } from 'vitest';
+
+import { systemTimers } from '../../../src/adapters/system/clock.ts';
+import type { RouteSpec } from '../../../src/model/route.ts';
+import { LiveRoutes } from '../../../src/runtime/live-routes.ts';
+import { ConfigFiles } from '../../support/config-file.ts';
+import { only } from '../../support/only.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'larkspur-handlers-'));
+const files = new ConfigFiles();
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  files.remove();
+});
+
+const event = { type: 'greeting', header: {}, event: {} } as never;
+
+/** A route to a module that takes so long. */
+function specs(name: string, ms: number): readonly RouteSpec[] {
+  const module = join(folder, `${name}.mjs`);
+  writeFileSync(module, `export default () => new Promise((done) => setTimeout(() => done('${name}'), ${ms}));`);
+  return files.load(`
+apps: [{ id: cli_a, secret: s }]
+routes: [{ on: '*', name: ${name}, handler: ${pathToFileURL(module).pathname}, timeoutMs: 20000 }]
+`).config.routes;
+}
+
+describe('routes that are replaced again and again', () => {
+  it('are let go, with what they hold', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const live = new LiveRoutes(specs('first', 0), systemTimers);
+    expect(await only(live.routes[0]!.act(event, 'c-1'))).toMatchObject({ kind: 'done', answer: 'first' });
+    const first = new WeakRef(live.routes);
+    for (let i = 0; i < 3; i++) live.prepare(specs(`next-${i}`, 0))();
+
+    await vi.waitFor(() => {
+      collect();
+      expect(first.deref() === undefined).toBe(true);
+    });
+    await live.close();
+  });
+
+  it('end what they have begun, and are closed with the others while they are at it', async () => {
+    const live = new LiveRoutes(specs('slow', 10_000), systemTimers);
+    const running = only(live.routes[0]!.act(event, 'c-1'));
+    for (let i = 0; i < 3; i++) live.prepare(specs(`later-${i}`, 0))();
+    await live.close();
+
+    expect(await running).toMatchObject({ kind: 'failed', message: expect.stringContaining('was stopped') as string });
+  });
+});
