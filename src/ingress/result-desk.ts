@@ -2,6 +2,7 @@ import { defer, filter, finalize, map, merge, mergeMap, type Observable, of, rep
 
 import type { HttpRequest, HttpResponse } from '../model/http.ts';
 import { after } from '../operators/interop/after.ts';
+import { everLessOften } from '../operators/interop/ever-less-often.ts';
 import type { CancelBus } from '../ports/cancel-bus.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Timers } from '../ports/clock.ts';
@@ -42,8 +43,6 @@ export interface Outlook {
 }
 
 const claimTtlMs = 7 * 86_400_000;
-const firstLookMs = 25;
-const longestLookMs = 200;
 
 /** Tells what came of calls. */
 export class ResultDesk {
@@ -66,42 +65,45 @@ export class ResultDesk {
   }
 
   /** What is known about the call in the path. */
-  get({ params, client }: HttpRequest): Observable<HttpResponse> {
-    const { claims, timers } = this.#options;
-    const id = idOf(client, params['id'] ?? '');
-    if (!/^[\x21-\x7e]{1,512}$/.test(params['id'] ?? '')) {
-      return of(unreadableId());
-    }
-    if (!claims.ready()) return of(unknowable(id));
-    const late$ = after(timers, this.#patienceMs).pipe(map(() => unknowable(id)));
-    const known$ = claims
-      .view(id)
-      .pipe(
-        map(
-          (view) => answerOf(id, view) ?? (view.kind !== 'unknown' || this.#recent.has(id) ? pending(id) : unknown(id)),
+  get(request: HttpRequest): Observable<HttpResponse> {
+    return this.#about(request, (id) =>
+      this.#options.claims
+        .view(id)
+        .pipe(
+          map(
+            (view) =>
+              answerOf(id, view) ?? (view.kind !== 'unknown' || this.#recent.has(id) ? pending(id) : unknown(id)),
+          ),
         ),
-      );
-    return merge(known$, late$).pipe(take(1));
+    );
   }
 
   /** Nobody wants the call in the path any more: the store remembers it and all workers are told, unless it has ended. */
-  cancel({ params, client }: HttpRequest): Observable<HttpResponse> {
-    const { claims, cancels, timers, cancelTtlMs = claimTtlMs } = this.#options;
-    const id = idOf(client, params['id'] ?? '');
-    if (!/^[\x21-\x7e]{1,512}$/.test(params['id'] ?? '')) return of(unreadableId());
+  cancel(request: HttpRequest): Observable<HttpResponse> {
+    const { claims, cancels, cancelTtlMs = claimTtlMs } = this.#options;
+    return this.#about(request, (id) =>
+      claims.cancel(id, cancelTtlMs).pipe(
+        mergeMap((found) => {
+          if (found === 'ended') return of(endedBefore(id));
+          // Of a call that nobody is at the store tells whoever asks for it; the others only save a wait.
+          const status = found === 'kept' ? 'cancelled' : 'cancelling';
+          return cancels
+            .tell(id)
+            .pipe(map((told) => (told || found === 'kept' ? cancelled(id, status) : unknowable(id))));
+        }),
+      ),
+    );
+  }
+
+  /** What `ask` gives for the call in the path, while the store answers in time. */
+  #about({ params, client }: HttpRequest, ask$: (id: string) => Observable<HttpResponse>): Observable<HttpResponse> {
+    const { claims, timers } = this.#options;
+    const given = params['id'] ?? '';
+    if (!/^[\x21-\x7e]{1,512}$/.test(given)) return of(unreadableId());
+    const id = idOf(client, given);
     if (!claims.ready()) return of(unknowable(id));
     const late$ = after(timers, this.#patienceMs).pipe(map(() => unknowable(id)));
-    const told$ = claims.cancel(id, cancelTtlMs).pipe(
-      mergeMap((found) => {
-        if (found === 'ended') return of(endedBefore(id));
-        // Of a call that nobody is at the store tells whoever asks for it; the others only save a wait.
-        const status = found === 'kept' ? 'cancelled' : 'cancelling';
-        return cancels
-          .tell(id)
-          .pipe(map((told) => (told || found === 'kept' ? cancelled(id, status) : unknowable(id))));
-      }),
-    );
-    return merge(told$, late$).pipe(take(1));
+    return merge(ask$(id), late$).pipe(take(1));
   }
 
   /**
@@ -135,7 +137,7 @@ export class ResultDesk {
     const { claims, timers } = this.#options;
     return defer(() => claims.view(id)).pipe(
       map((view) => answerOf(id, view) ?? out()),
-      repeat({ delay: (count) => after(timers, Math.min(firstLookMs * 1.5 ** (count - 1), longestLookMs)) }),
+      repeat(everLessOften(timers)),
       filter((answer) => answer !== undefined),
       take(1),
     );

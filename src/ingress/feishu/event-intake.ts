@@ -17,6 +17,7 @@ import {
 import { eventName } from '../../model/event.ts';
 import { type OutRecord, sizeOf } from '../../model/record.ts';
 import { after } from '../../operators/interop/after.ts';
+import { everLessOften } from '../../operators/interop/ever-less-often.ts';
 import type { Claim, ClaimReply, ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Position, RecordFinder } from '../../ports/record-finder.ts';
@@ -66,7 +67,6 @@ export interface EventIntakeOptions {
 // Shorter than Feishu's first redelivery after 15 s, so that what a crashed process held is taken then.
 const leaseMs = 10_000;
 const renewMs = 3_000;
-const askAgainMs = 25;
 // Records carry the clock of who wrote them.
 const clockSkewMs = 60_000;
 
@@ -141,7 +141,7 @@ export class EventIntake {
     const asked$ = defer(() => claims.claim({ id: key, origin, leaseMs, ttlMs: dedupeMs, sent: true })).pipe(
       map((reply) => outcomeOf(key, reply, dedupeMs)),
       // Of another process that is at it: asked again until it has ended, or the delivery has.
-      repeat({ delay: () => after(timers, askAgainMs) }),
+      repeat(everLessOften(timers)),
       filter((outcome) => outcome !== undefined),
     );
     return merge(asked$, this.#late()).pipe(take(1));

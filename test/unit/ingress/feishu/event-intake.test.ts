@@ -41,11 +41,20 @@ function world(options: Partial<EventIntakeOptions> = {}) {
   const process = (name: string, dies = false) => {
     const sink = new HeldSink(store.sink);
     const { eventClaims, finder } = store;
-    const claims = dies ? silenced(eventClaims) : eventClaims;
+    let asked = 0;
+    const counted = Object.assign(Object.create(eventClaims) as ClaimStore, {
+      claim: (ask: Parameters<ClaimStore['claim']>[0]) => {
+        asked++;
+        return eventClaims.claim(ask);
+      },
+      finish: eventClaims.finish.bind(eventClaims),
+      extend: eventClaims.extend.bind(eventClaims),
+    });
+    const claims = dies ? silenced(eventClaims) : counted;
     const parts = { sink, claims, finder, clock: time, timers: time, process: name };
     const intake = new EventIntake(parts, { ...settings, ...options });
     const take = (key: string, text = key) => collect(intake.take(key, recordOf(text)));
-    return { sink, intake, take };
+    return { sink, intake, take, asked: () => asked };
   };
   const stored = () => {
     const seen = collect(store.tail('events', { last: 1_000, follow: false }).pipe(toArray()));
@@ -96,6 +105,25 @@ describe('EventIntake', () => {
     time.advance(200);
     expect(second.values).toEqual(['duplicate']);
     expect(stored()).toEqual(['e']);
+  });
+
+  it('a delivery at another process asks soon at first, then ever less often: no store is asked eighty times for one', () => {
+    const { time, process } = world();
+    const [a, b] = [process('a'), process('b')];
+    a.sink.hold();
+    a.take('e');
+    const soon = b.take('e');
+    a.sink.release();
+    time.advance(25);
+    expect(soon.values).toEqual(['duplicate']);
+
+    a.sink.hold();
+    a.take('f');
+    const asked = b.asked();
+    const late = b.take('f');
+    time.advance(settings.patienceMs);
+    expect(late.values).toEqual(['late']);
+    expect(b.asked() - asked).toBe(14);
   });
 
   it('an event whose process died after it was written, and before that was known, is not written again', () => {
