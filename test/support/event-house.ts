@@ -21,11 +21,12 @@ export interface EventHouse {
   close(): Promise<void>;
 }
 
-/** @param routes YAML below `routes:` @param app further YAML members of the app @param more further YAML */
+/** @param routes YAML below `routes:` @param app and @param feishu further YAML members of app and upstream @param more further YAML */
 export async function openEventHouse(
   routes: string,
   app: (sandboxUrl: string) => string = () => '',
   more = '',
+  feishu = '',
 ): Promise<EventHouse> {
   const sandbox = await createSandbox({ settings: { tierMode: 'off', chatPerSecond: 0 } });
   const files = new ConfigFiles();
@@ -34,7 +35,7 @@ data: memory
 logLevel: silent
 listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
 apps: [{ id: cli_a, secret: s, encryptKey: key${app(sandbox.url)} }]
-upstreams: { feishu: { baseUrl: '${sandbox.url}' } }
+upstreams: { feishu: { baseUrl: '${sandbox.url}'${feishu} } }
 routes:
 ${routes}
 ${more}`);

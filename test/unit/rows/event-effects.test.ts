@@ -64,13 +64,18 @@ describe('what events bring about', () => {
   it('S000-80: a dead upstream has one breaker, which holds the calls of an event route with those that were handed in', async () => {
     house = await openEventHouse(
       `  - { on: im.message.receive_v1, call: { path: /open-apis/im/v1/messages, query: { receive_id_type: chat_id }, body: '{"receive_id": event.message.chat_id, "msg_type": "text", "content": event.message.content}' } }`,
+      () => '',
+      '',
+      ', retry: { baseMs: 20, capMs: 200, budget: { start: 1000, cap: 1000 } }, breaker: { coolDownMs: 200, maxOpenMs: 200, rampMs: 100 }',
     );
     const { sandbox, served, target } = house;
     sandbox.setFaults([{ kind: '503' }]);
-    const body = { receive_id: 'oc_1', msg_type: 'text', content: JSON.stringify({ text: 'x' }) };
-    const call = { path: '/open-apis/im/v1/messages', query: { receive_id_type: 'chat_id' }, body };
-    const handIn = (n: number) =>
-      fetch(`${served.ingressUrl}/v1/calls?key=k${n}`, { method: 'POST', body: JSON.stringify(call) });
+    const handIn = (n: number) => {
+      // Each to a chat of its own: a chat takes five a second.
+      const body = { receive_id: `oc_in_${n}`, msg_type: 'text', content: JSON.stringify({ text: 'x' }) };
+      const call = { path: '/open-apis/im/v1/messages', query: { receive_id_type: 'chat_id' }, body };
+      return fetch(`${served.ingressUrl}/v1/calls?key=k${n}`, { method: 'POST', body: JSON.stringify(call) });
+    };
     await Promise.all([
       sandbox.sendEvents({ target, events: 60, chats: 60 }),
       ...Array.from({ length: 60 }, async (_, n) => handIn(n)),
@@ -81,10 +86,13 @@ describe('what events bring about', () => {
       () => expect(breakers().map(([, breaker]) => breaker.snapshot(performance.now()).state)).toEqual(['open']),
       waiting,
     );
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    // Held as they are, calls go on only as its probes, which fail.
+    const refusals = () => sandbox.stats().byStatus['503'] ?? 0;
+    const atOpening = refusals();
+    await vi.waitFor(() => expect(refusals()).toBeGreaterThan(atOpening + 5), waiting);
     expect((await house.records('calls')).length).toBe(120);
     // Those that were out when it opened, and probes.
-    expect(sandbox.stats().byStatus['503']).toBeLessThan(60);
+    expect(refusals()).toBeLessThan(60);
     expect([await results(), await house.records('dead-letters')]).toEqual([[], []]);
 
     sandbox.setFaults([]);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -25,11 +25,17 @@ const card = {
 
 describe('cases of the platform', () => {
   it('F6: a message that is delivered again while its handler is still at it is answered once', async () => {
-    const file = join(folder, 'slow.mjs');
+    const [file, begun, gate] = ['slow.mjs', 'begun', 'gate'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
     writeFileSync(
       file,
-      `export default async (event, ctx) => {
-        await new Promise((resolve) => setTimeout(resolve, 4_000));
+      `import { existsSync, writeFileSync } from 'node:fs';
+      export default async (event, ctx) => {
+        writeFileSync('${begun}', '');
+        while (!existsSync('${gate}')) await new Promise((soon) => setTimeout(soon, 10));
         const { chat_id: chat, content } = event.event.message;
         ctx.call({ path: '/open-apis/im/v1/messages', query: { receive_id_type: 'chat_id' }, body: { receive_id: chat, msg_type: 'text', content } });
       };`,
@@ -37,8 +43,9 @@ describe('cases of the platform', () => {
     house = await openEventHouse(`  - { on: im.message.receive_v1, handler: '${file}' }`);
     const { body } = messageEvent(house.target, { n: 1, subject: 'oc_1', wallMs: Date.now(), salt: 's' });
     expect(await house.deliver(body)).toBe(200);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await vi.waitFor(() => expect(existsSync(begun)).toBe(true), waiting);
     expect([await house.deliver(body), house.sandbox.effects().effects]).toEqual([200, 0]);
+    writeFileSync(gate, '');
 
     await vi.waitFor(async () => expect(await house.records('results')).toHaveLength(1), waiting);
     expect([(await house.records('events')).length, house.sandbox.effects().effects]).toEqual([1, 1]);

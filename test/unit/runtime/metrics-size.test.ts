@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiCatalogue } from '../../../src/adapters/feishu/catalogue/apis.ts';
 import { serve, type Served } from '../../../src/runtime/serve.ts';
 import { ConfigFiles } from '../../support/config-file.ts';
+import { seededRandom } from '../../support/virtual-time.ts';
 
 const tenants = 1_000;
 const apis = 200;
@@ -21,10 +22,11 @@ const labels = [...apiCatalogue().all]
 
 /** A whole process, whose calls come for a thousand tenants and two hundred APIs, each tenant with chats of its own. */
 describe('/metrics with 1,000 tenants', () => {
+  const random = seededRandom(14);
   const platform = createServer((request, response) => {
     request.resume();
     // Each path fails once in a while, so that retries have their series, too.
-    const fails = Math.random() < 0.05 && request.url?.includes('/auth/') !== true;
+    const fails = random.next() < 0.05 && request.url?.includes('/auth/') !== true;
     const body = { code: 0, msg: 'ok', tenant_access_token: 't-0123456789abcdef', expire: 7_200 };
     response.writeHead(fails ? 503 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });

@@ -42,6 +42,11 @@ upstreams: { feishu: { baseUrl: '${sandbox.url}' } }
 routes: ${routes}
 `);
   const file = write('[]');
+  const change = (...how: Parameters<typeof write>): void => {
+    write(...how);
+    // Looked at at once, instead of within a second.
+    process.emit('SIGHUP');
+  };
   const load = () => files.loadFile(file).config;
   served = await serve(load(), [], { worker: true, ingress: true }, { file, load });
   const target = { urls: [served.ingressUrl ?? ''], app: 'cli_a', encryptKey: 'key' };
@@ -51,17 +56,17 @@ routes: ${routes}
   };
   await new Promise((soon) => setTimeout(soon, 200));
 
-  write(`[{ on: im.message.receive_v1, call: { ${toChat}, body: ${answer} } }]`);
+  change(`[{ on: im.message.receive_v1, call: { ${toChat}, body: ${answer} } }]`);
   await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), waiting);
   await sandbox.sendEvents({ target, events: 2 });
   await vi.waitFor(() => expect(sandbox.effects().effects).toBe(2), waiting);
 
-  write(`[{ on: im.message.receive_v1, call: '{{{' }]`);
+  change(`[{ on: im.message.receive_v1, call: '{{{' }]`);
   await vi.waitFor(async () => expect(await reloads('refused')).toBe(1), waiting);
   await sandbox.sendEvents({ target, events: 2 });
   await vi.waitFor(() => expect(sandbox.effects().effects).toBe(4), waiting);
 
-  write(`[{ on: '*', name: hook, http: 'http://127.0.0.1:${port}/hook' }]`);
+  change(`[{ on: '*', name: hook, http: 'http://127.0.0.1:${port}/hook' }]`);
   await vi.waitFor(async () => expect(await reloads('applied')).toBe(2), waiting);
   await sandbox.sendEvents({ target, events: 1 });
   await vi.waitFor(() => expect(asked).toEqual(['/hook']), waiting);
@@ -87,6 +92,11 @@ upstreams: { feishu: { baseUrl: '${sandbox.url}' }, echo: { baseUrl: '${sandbox.
 routes: ${routes}
 `);
   const file = write(`[{ on: '*', name: a, handler: '${first}' }]`);
+  const change = (...how: Parameters<typeof write>): void => {
+    write(...how);
+    // Looked at at once, instead of within a second.
+    process.emit('SIGHUP');
+  };
   const load = () => files.loadFile(file).config;
   served = await serve(load(), [], { worker: true, ingress: true }, { file, load });
   const target = { urls: [served.ingressUrl ?? ''], app: 'cli_a', encryptKey: 'key' };
@@ -105,7 +115,7 @@ routes: ${routes}
   await sandbox.sendEvents({ target, events: 1 });
   await vi.waitFor(() => expect(echoes()).toEqual(['first/1']), waiting);
 
-  write(
+  change(
     `[{ on: '*', name: a, handler: '${first}' }, { on: '*', call: '{{{' }]`,
     `, more: { baseUrl: '${sandbox.url}' }`,
   );
@@ -113,7 +123,7 @@ routes: ${routes}
   expect(served.worker?.house.destinations.has('more')).toBe(false);
   expect(await ask('more')).toBe(422);
 
-  write(
+  change(
     `[{ on: '*', name: a, handler: '${first}' }, { on: '*', name: b, handler: '${second}' }]`,
     `, more: { baseUrl: '${sandbox.url}' }`,
   );
