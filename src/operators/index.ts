@@ -28,7 +28,7 @@ export { CoolDowns } from './limit/cool-down.ts';
 export { ExactLog } from './limit/exact-log.ts';
 export { QuotaBook, type QuotaBookOptions } from './limit/quota-book.ts';
 export { type BudgetOptions, holdStepsMs, type Jitter, retryDefaults, type RetryOptions } from './retry/options.ts';
-export { askedWaitMs, spreadWaitMs } from './retry/retry-after.ts';
+export { askedWaitMs, spreadWaitMs, unnamedWaitMs } from './retry/retry-after.ts';
 export { RetryBudget } from './retry/retry-budget.ts';
 export { type HoldWhy, RetryPlan, type RetryState, type Step } from './retry/retry-plan.ts';
 export { retryWithBackoff, type RetryWithBackoffOptions } from './retry/retry-with-backoff.ts';

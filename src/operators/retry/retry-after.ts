@@ -2,6 +2,9 @@ import type { Random } from '../../ports/random.ts';
 
 const resetHeader = 'x-ogw-ratelimit-reset';
 const retryAfterHeader = 'retry-after';
+const minuteMs = 60_000;
+const rushBeforeMs = 500;
+const rushMs = 2_500;
 // IMF-fixdate, RFC 850 and asctime (RFC 9110, 5.6.7). Date.parse alone would take "7 apples" for a date.
 const httpDate = /^(Mon|Tues?|Wed(nes)?|Thu(rs)?|Fri|Sat(ur)?|Sun)(day)?,? +[\w :-]+( GMT)?$/;
 
@@ -19,6 +22,18 @@ export function askedWaitMs(headers: Readonly<Record<string, string | undefined>
 /** An asked wait with U(0, 500 ms) on top, never less than asked: many waiters must not come back in one moment. */
 export function spreadWaitMs(askedMs: number, random: Random): number {
   return askedMs + Math.floor(random.next() * 500);
+}
+
+/**
+ * How long to wait after a refusal that names no time: spread like one that does, and on its other side where it would end in
+ * the rush of a full minute (half a second before it, two after), when the timers of everybody call.
+ *
+ * @param leastMs not less than this @param wallMs epoch milliseconds of now
+ */
+export function unnamedWaitMs(leastMs: number, wallMs: number, random: Random): number {
+  const waitMs = spreadWaitMs(leastMs, random);
+  const intoRushMs = (wallMs + waitMs + rushBeforeMs) % minuteMs;
+  return intoRushMs < rushMs ? waitMs + rushMs - intoRushMs + Math.floor(random.next() * rushMs) : waitMs;
 }
 
 function secondsMs(text: string | undefined): number {

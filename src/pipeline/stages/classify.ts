@@ -4,7 +4,7 @@ import { jsonOrText } from '../../model/json-levels.ts';
 import type { Answer, Verdict } from '../../model/outcome.ts';
 import { isoTime } from '../../model/time.ts';
 import type { FairLanes } from '../../operators/lanes/fair-lanes.ts';
-import { spreadWaitMs } from '../../operators/retry/retry-after.ts';
+import { spreadWaitMs, unnamedWaitMs } from '../../operators/retry/retry-after.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Random } from '../../ports/random.ts';
@@ -103,11 +103,13 @@ function rest(
   const limit = plan.limits.find(({ key }) => key === verdict.limitKey) ?? plan.limits[0];
   if (limit === undefined) return;
   instruments.quotaRefused(job, limit);
-  const unnamedMs = verdict.class === 'quota' ? longestCoolDownMs : unnamedCoolDownMs;
-  const askedMs = verdict.askedMs > 0 ? verdict.askedMs : unnamedMs;
+  const askedMs = verdict.askedMs > 0 ? verdict.askedMs : verdict.class === 'quota' ? longestCoolDownMs : undefined;
   // Only a quota with a bucket of its own is known to be used up until the day it is renewed.
   const renewed = verdict.class === 'quota' && limit.key === verdict.limitKey;
-  const restMs = spreadWaitMs(renewed ? askedMs : Math.min(askedMs, longestCoolDownMs), random);
+  const restMs =
+    askedMs === undefined
+      ? unnamedWaitMs(unnamedCoolDownMs, clock.wall(), random)
+      : spreadWaitMs(renewed ? askedMs : Math.min(askedMs, longestCoolDownMs), random);
   const extended = destination.limiter.refused(limit, restMs, clock.now(), started.atMs);
   if (!renewed || !extended) return;
   log.warn(

@@ -39,29 +39,6 @@ describe('quota, as the articles and the cases want it', () => {
     expect(refusals).toBe(0);
   });
 
-  it('F19: a call that is refused twice waits for the reset each time; other APIs go on, the breaker stays closed', () => {
-    const bench = new PipelineBench();
-    bench.upstream().script = ({ id, nth }) =>
-      id === 'r' && nth <= 2
-        ? { status: 400, headers: { 'x-ogw-ratelimit-reset': '3' }, body: { code: 99_991_400 } }
-        : {};
-    const { house } = bench.start();
-    bench.call(read('r'));
-    bench.run(100);
-    for (let n = 0; n < 20; n++) bench.call(send(`s-${n}`, `oc_${n}`));
-    bench.run(1_000);
-    expect(bench.results.map(({ id }) => id)).toHaveLength(20);
-    bench.run(10_000);
-    const starts = bench
-      .upstream()
-      .of('r')
-      .map(({ atMs }) => atMs);
-    expect(starts).toHaveLength(3);
-    expect(Math.min(...starts.slice(1).map((atMs, n) => atMs - (starts[n] ?? 0)))).toBeGreaterThanOrEqual(3_000);
-    const breakers = [...(house.destinations.get('feishu')?.breakers?.entries() ?? [])];
-    expect(breakers.map(([, breaker]) => breaker.snapshot(bench.time.now()).state)).toEqual(['closed']);
-  });
-
   it('F22: 60 messages at once to 20 chats: 50 in any second and 5 a chat at most, none lost, in order per chat', () => {
     const bench = new PipelineBench();
     bench.upstream().script = () => ({ afterMs: 60 });
@@ -78,19 +55,6 @@ describe('quota, as the articles and the cases want it', () => {
       expect(most(own.map(({ atMs }) => atMs))).toBeLessThanOrEqual(5);
       expect(own.map(({ id }) => id)).toEqual([chat, chat + 20, chat + 40].map((n) => `s-${n}`));
     }
-  });
-
-  it('P16: ten minutes of nothing but refusals cost no attempt and no dead letter; then all is done', () => {
-    const bench = new PipelineBench({ upstreams: { feishu: { retry: { maxAttempts: 1 } } } });
-    bench.upstream().script = ({ atMs }) =>
-      atMs < 600_000 ? { status: 429, headers: { 'x-ogw-ratelimit-reset': '10' }, body: { code: 99_991_400 } } : {};
-    bench.start();
-    for (let n = 0; n < 200; n++) bench.call(read(`r-${n}`));
-    bench.run(700_000);
-    expect(bench.deadLetters).toEqual([]);
-    expect(bench.results).toHaveLength(200);
-    // Once each ten seconds somebody tries.
-    expect(bench.upstream().attempts.filter(({ atMs }) => atMs < 600_000).length).toBeLessThanOrEqual(60 * 20);
   });
 
   it('P18: after a refusal no replica calls that bucket before the reset, and the other buckets go on', () => {

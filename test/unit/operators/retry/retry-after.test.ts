@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { askedWaitMs, spreadWaitMs } from '../../../../src/operators/index.ts';
+import { askedWaitMs, spreadWaitMs, unnamedWaitMs } from '../../../../src/operators/index.ts';
 
 const wallMs = Date.UTC(2026, 0, 1, 12, 0, 0);
 
@@ -33,5 +33,19 @@ describe('spreadWaitMs', () => {
     expect(spreadWaitMs(7_000, { next: () => 0 })).toBe(7_000);
     expect(spreadWaitMs(7_000, { next: () => 0.5 })).toBe(7_250);
     expect(spreadWaitMs(7_000, { next: () => 0.9999 })).toBe(7_499);
+  });
+});
+
+describe('unnamedWaitMs', () => {
+  const half = { next: () => 0.5 };
+  it('waits as long as one with a time, where it ends away from a full minute', () => {
+    expect(unnamedWaitMs(1_000, wallMs + 30_000, half)).toBe(1_250);
+    expect(unnamedWaitMs(1_000, wallMs + 750, half)).toBe(1_250);
+    expect(unnamedWaitMs(1_000, wallMs + 58_249, half)).toBe(1_250);
+  });
+
+  it('waits on, spread, until the rush of a full minute is over: half a second before it to two after', () => {
+    expect(unnamedWaitMs(1_000, wallMs + 749, half)).toBe(1_250 + 1 + 1_250);
+    expect(unnamedWaitMs(1_000, wallMs + 58_250, half)).toBe(1_250 + 2_500 + 1_250);
   });
 });
