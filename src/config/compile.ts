@@ -8,6 +8,7 @@ import type {
   KafkaConfig,
   LimitConfig,
   ProbeConfig,
+  TracingConfig,
   UpstreamConfig,
 } from './config.ts';
 import { defaults, healthDefaults, idempotencyKeyDefaults, probeDefaults, serviceDefaults } from './defaults.ts';
@@ -67,6 +68,7 @@ export function compile(raw: RawConfig, pem: PemTexts): Config {
       commit: { ...defaults.worker.commit, ...commit },
       outcomeLines: { ...defaults.worker.outcomeLines, ...outcomeLines },
     },
+    tracing: compileTracing(raw.tracing),
     maskFields: raw.maskFields ?? defaults.maskFields,
     logLevel: raw.logLevel ?? defaults.logLevel,
     drainMs: raw.drainMs ?? defaults.drainMs,
@@ -96,6 +98,13 @@ function compileKafka(raw: NonNullable<RawConfig['kafka']>, pem: PemTexts): Kafk
         ? undefined
         : { mechanism, username, password },
   };
+}
+
+function compileTracing(raw: RawConfig['tracing']): TracingConfig | undefined {
+  if (raw?.endpoint === undefined) return undefined;
+  const { pathname, href } = new URL(raw.endpoint);
+  const url = pathname === '/' ? new URL('/v1/traces', href).href : href;
+  return { ...serviceDefaults.tracing, ...raw, url };
 }
 
 /** `host:port` in parts; the brackets of an IPv6 literal go. */

@@ -23,6 +23,7 @@ export function complete(written: RawConfig, sourceOf: (path: Path) => string): 
     ...defaults,
     ...(written.kafka === undefined ? {} : { kafka: serviceDefaults.kafka }),
     ...(written.redis === undefined ? {} : { redis: serviceDefaults.redis }),
+    ...(written.tracing === undefined ? {} : { tracing: serviceDefaults.tracing }),
   };
   const ups: Record<string, RawUpstream> = {};
   const presetUps: Record<string, RawUpstream> = {};

@@ -180,6 +180,18 @@ export interface ClientConfig {
   readonly perSecond: number | undefined;
 }
 
+/** Where traces go. */
+export interface TracingConfig {
+  /** The collector's address for OTLP over HTTP. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serviceName: string;
+  /** Of the traces that begin here, 0 to 1. */
+  readonly sampleRatio: number;
+  /** Upstreams that are told of no trace. */
+  readonly withheldFrom: readonly string[];
+}
+
 /** How much is logged. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -203,6 +215,8 @@ export interface Config {
   readonly events: EventsConfig;
   readonly routes: readonly RouteSpec[];
   readonly worker: WorkerConfig;
+  /** `undefined`: nothing is traced. */
+  readonly tracing: TracingConfig | undefined;
   /** Members of JSON bodies that nobody gets to see in results, messages and pages. */
   readonly maskFields: readonly string[];
   readonly logLevel: LogLevel;

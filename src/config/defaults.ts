@@ -53,7 +53,7 @@ export const idempotencyKeyDefaults = {
   windowMs: 86_400_000,
 } satisfies RawUpstream['idempotencyKey'];
 
-/** What holds for Kafka and Redis once they are named. */
+/** What holds for Kafka, Redis and the collector of traces once they are named. */
 export const serviceDefaults = {
   kafka: {
     topicPrefix: 'larkspur.',
@@ -63,6 +63,7 @@ export const serviceDefaults = {
     ssl: false,
   },
   redis: { cluster: false, keyPrefix: 'larkspur:', replicas: 0, replicasWaitMs: 50 },
+  tracing: { headers: {}, serviceName: 'larkspur', sampleRatio: 0.01, withheldFrom: [] },
 } satisfies RawConfig;
 
 /** What holds for a health check once it is declared. */

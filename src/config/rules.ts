@@ -29,6 +29,13 @@ export function ruleMistakes(config: RawConfig, written: unknown): Mistake[] {
   if (isTree(names['redis']) && names['redis']['url'] === undefined) {
     report(['redis', 'url'], 'is missing, must be a redis:// or rediss:// address');
   }
+  if (isTree(names['tracing']) && names['tracing']['endpoint'] === undefined) {
+    report(['tracing', 'endpoint'], 'is missing, must be the http:// or https:// address of a collector');
+  }
+  for (const [index, name] of (config.tracing?.withheldFrom ?? []).entries()) {
+    if (Object.hasOwn(config.upstreams ?? {}, name)) continue;
+    report(['tracing', 'withheldFrom', index], `names ${name}, which is no upstream`);
+  }
   hosts(config, report);
   apps(config, report);
   clients(config, report);

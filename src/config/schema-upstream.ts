@@ -35,7 +35,8 @@ const baseUrl = Type.String({
 });
 const path = Type.String({ pattern: '^/', description: 'path that starts with /' });
 
-const headerName = Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$" });
+/** Name of a request header. */
+export const headerName = Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$" });
 
 const retry = section(
   {

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 import { routeSchema } from './schema-route.ts';
-import { oneOf, section, upstreamSchema } from './schema-upstream.ts';
+import { headerName, oneOf, section, upstreamSchema } from './schema-upstream.ts';
 import { bytes, items, workerSchema } from './schema-worker.ts';
 
 // 1 to 65535.
@@ -51,6 +51,28 @@ const kafka = section(
     }),
   },
   'Absent: embedded mode',
+);
+
+const tracing = section(
+  {
+    endpoint: Type.String({
+      pattern: '^https?://[^\\s?#@]+$',
+      description:
+        'http:// or https:// address of a collector that takes OTLP over HTTP; /v1/traces is added to one without a path',
+    }),
+    headers: Type.Record(headerName, Type.String({ maxLength: 4096, pattern: '^[\\t\\x20-\\x7e]*$' }), {
+      additionalProperties: false,
+      description: 'sent along, for collectors that ask who it is',
+    }),
+    serviceName: Type.String({ minLength: 1, maxLength: 100, description: 'service.name of the spans' }),
+    sampleRatio: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'share of the traces that begin here which are kept; of others their sender decides',
+    }),
+    withheldFrom: Type.Array(Type.String(), { description: 'upstreams that get no traceparent and no tracestate' }),
+  },
+  'Traces to an OpenTelemetry collector. Absent: nothing is traced',
 );
 
 const hour = 3_600_000;
@@ -167,6 +189,7 @@ export const configSchema = Type.Partial(
       routes: Type.Array(routeSchema, { maxItems: 1000, description: 'which event goes where' }),
       events,
       worker: workerSchema,
+      tracing,
       profiles: Type.Record(Type.String(), Type.Unknown(), { description: 'workers with topics of their own' }),
       maskFields: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
         maxItems: 100,

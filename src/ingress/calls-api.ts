@@ -46,7 +46,7 @@ export interface CallsApiOptions extends ResultDeskOptions {
 
 const maxCallBytes = 1_048_576;
 const maxBatchBytes = 8 * maxCallBytes;
-const carried = ['x-request-id', 'traceparent'] as const;
+const carried = ['x-request-id', 'traceparent', 'tracestate'] as const;
 
 /** A call that is stored, by its id; or the answer that says why not. */
 type Handed = { readonly id: string } | { readonly refusal: HttpResponse };

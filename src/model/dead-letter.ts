@@ -27,6 +27,8 @@ export const deadLetterHeaders = {
   attempts: 'larkspur-attempts',
   history: 'larkspur-history',
   round: 'larkspur-round',
+  /** The span that ended there, of a trace that is kept. */
+  trace: 'larkspur-trace',
 } as const;
 
 /** The record that a dead letter first was, for one that is sent again; `undefined` for any other record. */
@@ -46,11 +48,13 @@ export function roundOf({ headers }: Pick<InRecord, 'headers'>): number {
 
 /**
  * A dead letter as the call that it was: key and value byte for byte, the headers that it came with, its first origin, which
- * names the call for ever, and the next round, by which its claim knows a repetition. That of an event is an event again.
+ * names the call for ever, the span in which it ended, and the next round, by which its claim knows a repetition. That of an
+ * event is an event again.
  */
 export function redriven(deadLetter: InRecord): OutRecord {
   const own = new Set<string>(Object.values(deadLetterHeaders));
   const origin = firstOrigin(deadLetter);
+  const trace = headerText(deadLetter.headers, deadLetterHeaders.trace);
   return {
     topic: origin?.split('/')[1] === 'events' ? 'events' : 'calls',
     key: deadLetter.key,
@@ -58,6 +62,7 @@ export function redriven(deadLetter: InRecord): OutRecord {
     headers: [
       ...deadLetter.headers.filter(([name]) => !own.has(name)),
       ...(origin === undefined ? [] : [[deadLetterHeaders.origin, Buffer.from(origin)] as const]),
+      ...(trace === undefined ? [] : [[deadLetterHeaders.trace, Buffer.from(trace)] as const]),
       [deadLetterHeaders.round, Buffer.from(String(roundOf(deadLetter) + 1))],
     ],
   };

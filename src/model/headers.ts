@@ -7,7 +7,7 @@ import { headerText, type RecordHeaders } from './record.ts';
 export const cancelHeader = 'larkspur-cancel';
 
 /** Headers that travel with a call: in on the record, out on the request, back on the result. */
-export const contextHeaders = ['traceparent', 'x-request-id', 'x-feishu-openid'] as const;
+export const contextHeaders = ['traceparent', 'tracestate', 'x-request-id', 'x-feishu-openid'] as const;
 
 /** Header that says how many retries came before an attempt. */
 const retryCountHeader = 'x-retry-count';

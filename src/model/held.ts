@@ -34,6 +34,8 @@ export interface HeldState {
   /** How the last attempt failed, for metrics. */
   readonly last: { readonly status: number; readonly errorType: string } | undefined;
   readonly attempts: readonly Attempt[];
+  /** The span that put it there, as a `traceparent`; absent: its trace is not kept. */
+  readonly trace?: string | undefined;
 }
 
 /** The state as the text of its header. */
@@ -78,6 +80,7 @@ function isHeldState(value: unknown): value is HeldState {
     typeof state['origin'] === 'string' &&
     placeOf(state['origin']) !== undefined &&
     typeof state['why'] === 'string' &&
+    ['string', 'undefined'].includes(typeof state['trace']) &&
     [...numbers, ...more].every((name) => typeof state[name] === 'number') &&
     Array.isArray(state['attempts'])
   );

@@ -30,6 +30,7 @@ export function heldStateFor(job: Job, untilMs: number, why: WaitReason, clock: 
     limitedMs: Math.round(job.limitedMs),
     last: lastVerdict === undefined ? undefined : { status: lastVerdict.status ?? 0, errorType: lastVerdict.errorType },
     attempts: job.attempts,
+    trace: job.received.trace?.traceparent,
   };
 }
 

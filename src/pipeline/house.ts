@@ -5,6 +5,7 @@ import { eachOf } from '../operators/lanes/each-of.ts';
 import { FairLanes } from '../operators/lanes/fair-lanes.ts';
 import { RingSet } from '../operators/ring/ring-set.ts';
 import type { WatermarkOptions } from '../operators/ring/watermarks.ts';
+import type { Traces } from '../operators/trace/traces.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -85,6 +86,8 @@ export interface HouseParts {
   readonly claims: ClaimStore;
   readonly parked: ParkedRegister;
   readonly destinations: ReadonlyMap<string, Destination>;
+  /** Absent: nothing is traced. */
+  readonly traces?: Traces | undefined;
 }
 
 /** Everything that the stages need, and what the runtime asks of the whole. */

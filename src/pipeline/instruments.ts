@@ -87,13 +87,14 @@ export class Instruments {
   attempted(job: Job, verdict: Verdict, ms: number): void {
     const service = job.destination.name;
     this.#attempts.add({ upstream: service, class: verdict.class });
-    this.#attemptSeconds.observe({ upstream: service }, ms / 1_000);
+    const traceId = job.received.trace?.traceId;
+    this.#attemptSeconds.observe({ upstream: service }, ms / 1_000, traceId);
     const last = job.lastVerdict;
     job.lastVerdict = verdict;
     if (last === undefined) return;
     this.#retries.add({ service, status_code: String(last.status ?? 0), error_type: last.errorType });
     const number = job.attemptsMade > 5 ? '6+' : String(job.attemptsMade);
-    this.#retrySeconds.observe({ service, attempt_number: number }, ms / 1_000);
+    this.#retrySeconds.observe({ service, attempt_number: number }, ms / 1_000, traceId);
   }
 
   /** An attempt drew from its buckets. @param waitedMs how long it had waited for them right before */
@@ -119,7 +120,8 @@ export class Instruments {
     const reason =
       ending.kind === 'dead-letter' ? ending.reason : ending.kind === 'result' ? ending.result.status : 'none';
     this.#ended.add({ upstream, ending: ending.kind, reason });
-    this.#totalSeconds.observe({ upstream }, (this.#clock.now() - item.received.readAtMs) / 1_000);
+    const { readAtMs, trace } = item.received;
+    this.#totalSeconds.observe({ upstream }, (this.#clock.now() - readAtMs) / 1_000, trace?.traceId);
   }
 
   /** A read where answers are kept: from this process, from what all processes share, or live. */

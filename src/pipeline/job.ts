@@ -3,6 +3,7 @@ import type { DeadLetterReason } from '../model/dead-letter.ts';
 import type { Answer, Exchange, Verdict } from '../model/outcome.ts';
 import type { Attempt, Result } from '../model/result.ts';
 import { isoTime } from '../model/time.ts';
+import type { TraceContext } from '../model/trace-context.ts';
 import type { Breaker, Permit } from '../operators/breaker/breaker.ts';
 import type { Turn } from '../operators/lanes/turn.ts';
 import type { CallPlan } from '../ports/profile.ts';
@@ -12,7 +13,7 @@ import { doorOf } from './door.ts';
 import type { Received } from './received.ts';
 import { type Rooms, roomsOf } from './rooms.ts';
 import { type Share, sharesOf } from './shares.ts';
-import type { LongWait, Waited, WaitReason } from './waits.ts';
+import type { LongWait, StageName, Waited, WaitReason } from './waits.ts';
 
 /** How a record ends. */
 export type Ending =
@@ -165,11 +166,12 @@ export class Job {
   waits(what: WaitReason, nowMs: number): void {
     if (this.#waiting?.what === what) return;
     this.#endWait(nowMs);
+    this.received.trace?.received(nowMs);
     this.#waiting = { what, sinceMs: nowMs };
   }
 
   /** Notes an attempt that ended. */
-  attempted({ wallMs, waited }: Attempted['started'], ms: number, verdict: Verdict): void {
+  attempted({ wallMs, waited }: Pick<Started, 'wallMs' | 'waited'>, ms: number, verdict: Verdict): void {
     this.attemptsMade++;
     this.inFlightMs += ms;
     if (this.attempts.length >= mostAttemptsKept) this.attempts.splice(1, 1);
@@ -184,6 +186,11 @@ export class Job {
     });
   }
 
+  /** Something that the call could not go on without took time, other than a wait in its lane. */
+  stage(name: StageName, fromMs: number, toMs: number): void {
+    this.received.trace?.stage(name, fromMs, toMs);
+  }
+
   /** An attempt starts: ends the wait before it and says what it was. */
   starts(nowMs: number): Waited | undefined {
     this.firstAttemptMs ??= nowMs;
@@ -196,6 +203,7 @@ export class Job {
     this.#waiting = undefined;
     if (waiting === undefined) return undefined;
     const ms = nowMs - waiting.sinceMs;
+    this.received.trace?.stage(`wait ${waiting.what}`, waiting.sinceMs, nowMs);
     if (waiting.what === 'rate-limit') this.limitedMs += ms;
     return { what: waiting.what, ms };
   }
@@ -221,13 +229,23 @@ export interface Claimed {
   readonly turn: Scheduled;
 }
 
+/** An attempt that has begun. */
+export interface Started {
+  readonly atMs: number;
+  readonly wallMs: number;
+  /** What the call waited for right before. */
+  readonly waited: Waited | undefined;
+  /** Its span, of a trace that is kept. */
+  readonly span: TraceContext | undefined;
+}
+
 /** A call whose attempt has ended, before anybody judged it. */
 export interface Attempted {
   readonly kind: 'attempted';
   readonly job: Job;
   readonly turn: Scheduled;
   readonly exchange: Exchange;
-  readonly started: { readonly atMs: number; readonly wallMs: number; readonly waited: Waited | undefined };
+  readonly started: Started;
   /** `undefined` for `breaker: off`. */
   readonly permit: Permit | undefined;
   readonly tokenVersion: number | undefined;

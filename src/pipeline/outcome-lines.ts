@@ -1,5 +1,6 @@
 import { contextHeaders } from '../model/headers.ts';
 import { headerText } from '../model/record.ts';
+import { readTraceparent, traceHeaders } from '../model/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogFields, Logger } from '../ports/logger.ts';
 import type { Random } from '../ports/random.ts';
@@ -99,10 +100,13 @@ function outcomeOf(ending: Told): string {
 }
 
 function fieldsOf(item: Decoded, ending: Told, clock: Clock): LogFields {
-  const { record, held, readAtMs } = item.received;
+  const { record, held, readAtMs, trace } = item.received;
   const context = contextHeaders
+    // What tracing systems say to each other is nothing for people.
+    .filter((name) => name !== traceHeaders.state)
     .map((name) => [name, headerText(record.headers, name)] as const)
     .filter(([, text]) => text !== undefined);
+  const traceId = trace?.traceId ?? readTraceparent(headerText(record.headers, traceHeaders.parent))?.traceId;
   return {
     at: placeText(held?.first ?? record),
     outcome: outcomeOf(ending),
@@ -110,6 +114,7 @@ function fieldsOf(item: Decoded, ending: Told, clock: Clock): LogFields {
     ...(ending.kind === 'result' ? { source: ending.result.source } : {}),
     ...(item.kind === 'call' ? callFields(item) : {}),
     ...Object.fromEntries(context),
+    ...(traceId === undefined ? {} : { traceId }),
     totalMs: tenths(clock.now() - readAtMs),
   };
 }

@@ -1,6 +1,8 @@
 import type { InRecord } from '../model/record.ts';
 import type { AssignedPartition } from '../ports/record-source.ts';
 
+import type { RecordTrace } from './trace/record-trace.ts';
+
 /** A record as it was read, with the name that it keeps for ever. */
 export interface Received {
   readonly partition: AssignedPartition;
@@ -13,6 +15,8 @@ export interface Received {
   readonly bytes: number;
   /** Of a record in a delay topic. */
   readonly held?: Outside;
+  /** Only of a trace that is kept. */
+  readonly trace?: RecordTrace | undefined;
 }
 
 /** What is special about a record that comes out of a delay topic. */

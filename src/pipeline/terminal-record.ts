@@ -2,13 +2,15 @@ import { deadLetterHeaders, firstOrigin, roundOf, type DeadLetterHistory } from 
 import { tierFor } from '../model/delay-topics.ts';
 import { carriedHeaders } from '../model/headers.ts';
 import { heldHeader, heldText } from '../model/held.ts';
-import type { InRecord, OutRecord } from '../model/record.ts';
+import type { InRecord, OutRecord, RecordHeaders } from '../model/record.ts';
 import type { Result } from '../model/result.ts';
 import { isoTime } from '../model/time.ts';
+import { traceHeaders } from '../model/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
 
 import { heldStateFor } from './held-job.ts';
 import type { Decoded, Ending, Job } from './job.ts';
+import type { RecordTrace } from './trace/record-trace.ts';
 
 // Header bytes stay bounded however often a record is redriven: the newest attempts tell most.
 const mostHistoryAttempts = 8;
@@ -22,18 +24,18 @@ export interface Terminal {
 
 /** Builds what is written for an ending, or for a wait outside; `undefined` for one that needs nothing written. */
 export function terminalOf(item: Decoded, ending: Ending, clock: Clock): Terminal | undefined {
-  const { record, origin } = item.received;
+  const { record, origin, trace } = item.received;
   switch (ending.kind) {
     case 'skipped':
       return undefined;
     case 'held':
       return item.kind === 'call' ? heldRecord(item, ending, clock) : undefined;
     case 'result':
-      return resultRecord(record, JSON.stringify(ending.result));
+      return resultRecord(record, JSON.stringify(ending.result), trace);
     case 'stored-result':
-      return resultRecord(record, ending.json);
+      return resultRecord(record, ending.json, trace);
     case 'stored-dead-letter':
-      return deadLetterRecord(record, origin, JSON.parse(ending.json) as DeadLetterHistory, undefined);
+      return deadLetterRecord(record, origin, JSON.parse(ending.json) as DeadLetterHistory, { trace });
     case 'dead-letter': {
       const job = item.kind === 'call' ? item : undefined;
       const history: DeadLetterHistory = {
@@ -45,7 +47,11 @@ export function terminalOf(item: Decoded, ending: Ending, clock: Clock): Termina
         ...(job === undefined || ending.reason !== 'outcome_unknown' ? {} : whatIsKnown(job, clock)),
         attempts: (job?.attempts ?? []).slice(-mostHistoryAttempts),
       };
-      return deadLetterRecord(record, origin, history, ending.class, job?.attemptsMade ?? 0);
+      return deadLetterRecord(record, origin, history, {
+        class: ending.class,
+        attempts: job?.attemptsMade ?? 0,
+        trace,
+      });
     }
   }
 }
@@ -90,11 +96,24 @@ export function withoutBody(result: Result): Result {
   return { ...rest, response: head };
 }
 
-function resultRecord(input: InRecord, json: string): Terminal {
-  return {
-    record: { topic: 'results', key: input.key, value: Buffer.from(json), headers: carriedHeaders(input.headers) },
-    json,
-  };
+function resultRecord(input: InRecord, json: string, trace: RecordTrace | undefined): Terminal {
+  const headers = trace === undefined ? carriedHeaders(input.headers) : tracedHeaders(input.headers, trace);
+  return { record: { topic: 'results', key: input.key, value: Buffer.from(json), headers }, json };
+}
+
+/** What comes back with a result, and its trace as it went on here. */
+export function tracedHeaders(headers: RecordHeaders, { traceparent }: RecordTrace): RecordHeaders {
+  const others = carriedHeaders(headers).filter(([name]) => name !== traceHeaders.parent);
+  return [...others, [traceHeaders.parent, Buffer.from(traceparent)]];
+}
+
+/** What is told of a dead letter beside its history. */
+export interface DeadLetterFacts {
+  /** Class of its outcome; default: that of the last attempt. */
+  readonly class?: string | undefined;
+  /** Attempts that were made; default: those of the history. */
+  readonly attempts?: number;
+  readonly trace?: RecordTrace | undefined;
 }
 
 /** A dead letter: key, value and headers of its input untouched, what is known of its end in headers beside them. */
@@ -102,8 +121,7 @@ export function deadLetterRecord(
   input: InRecord,
   origin: string,
   history: DeadLetterHistory,
-  outcomeClass: string | undefined,
-  attempts = history.attempts.length,
+  facts: DeadLetterFacts = {},
 ): Terminal {
   const own = new Set<string>([...Object.values(deadLetterHeaders), heldHeader]);
   const json = JSON.stringify(history);
@@ -118,11 +136,12 @@ export function deadLetterRecord(
         // An earlier round's own headers are replaced, so a redriven record does not grow.
         ...input.headers.filter(([name]) => !own.has(name)),
         header(deadLetterHeaders.reason, history.reason),
-        header(deadLetterHeaders.class, outcomeClass ?? history.attempts.at(-1)?.class ?? 'none'),
+        header(deadLetterHeaders.class, facts.class ?? history.attempts.at(-1)?.class ?? 'none'),
         // The first one stays through every round: it is what the platform's key was made of.
         header(deadLetterHeaders.origin, firstOrigin(input) ?? origin),
-        header(deadLetterHeaders.attempts, String(attempts)),
+        header(deadLetterHeaders.attempts, String(facts.attempts ?? history.attempts.length)),
         header(deadLetterHeaders.history, json),
+        ...(facts.trace === undefined ? [] : [header(deadLetterHeaders.trace, facts.trace.traceparent)]),
         ...(round === 0 ? [] : [header(deadLetterHeaders.round, String(round))]),
       ],
     },

@@ -15,6 +15,9 @@ export const waitReasons = [
 /** One of them. */
 export type WaitReason = (typeof waitReasons)[number];
 
+/** What a call under way asks for before its attempt: the right to act, a token, a slot, quota that is counted elsewhere. */
+export type StageName = 'claim' | 'token' | 'slot' | 'limit';
+
 /** A wait that is over. */
 export interface Waited {
   readonly what: WaitReason;

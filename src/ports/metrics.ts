@@ -8,7 +8,8 @@ export interface Counter {
 
 /** A distribution. */
 export interface Histogram {
-  observe(labels: Labels, value: number): void;
+  /** @param traceId of the trace in which it was measured, if that is kept: it may be shown as an example */
+  observe(labels: Labels, value: number, traceId?: string): void;
 }
 
 /** Creates instruments. Names carry their unit; a gauge is read when somebody looks, never pushed. */

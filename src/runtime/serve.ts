@@ -12,9 +12,11 @@ import { loadOwnOperators } from '../adapters/modules/own-operators.ts';
 import type { Address, Config } from '../config/config.ts';
 import { coverOf } from '../config/describe.ts';
 import { callsRoutes } from '../ingress/calls-api.ts';
+import { tracedDoors } from '../ingress/traced-doors.ts';
 import { LarkspurError, messageOf } from '../model/errors.ts';
 import { recordView } from '../model/record-view.ts';
 import { apiHealth } from '../pipeline/health/api-health.ts';
+import { tracedSink } from '../pipeline/trace/traced-sink.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 import type { OwnOperator } from '../ports/own-operator.ts';
 
@@ -23,6 +25,7 @@ import { LocalDesk } from './dead-letters/desk.ts';
 import { type EventDoors, eventDoors } from './event-doors.ts';
 import { explain } from './explain.ts';
 import { LiveRoutes } from './live-routes.ts';
+import { openTraces } from './open-traces.ts';
 import { outlookOf } from './outlook.ts';
 import { knownCalls } from './profiles.ts';
 import { type RunningRoutes, startRoutes } from './start-routes.ts';
@@ -63,8 +66,12 @@ export async function serve(
   roles: Roles,
   source?: ConfigSource,
 ): Promise<Served> {
-  const parts = worldParts(config, secrets);
-  const stores = openStores(config, parts);
+  const world = worldParts(config, secrets);
+  const tracing = await openTraces(config, world);
+  const traces = tracing?.traces;
+  const parts = { ...world, traces };
+  const opened = openStores(config, parts);
+  const stores = traces === undefined ? opened : { ...opened, sink: tracedSink(opened.sink, traces) };
   const cover = coverOf(config);
   const desk = new LocalDesk(stores, parts, cover);
   const servers: RunningServer[] = [];
@@ -84,6 +91,8 @@ export async function serve(
     servers.push(server);
     return `http://${server.host}:${server.port}`;
   };
+  const listenAtDoors = (routes: readonly HttpRoute[]): Promise<string> =>
+    listen('ingress', config.listen.ingress, traces === undefined ? routes : tracedDoors(routes, traces));
   let unwatch = (): void => undefined;
   const stop = async (): Promise<Stopped> => {
     unwatch();
@@ -98,6 +107,7 @@ export async function serve(
     await live?.close();
     await redrivesEnded;
     await stores.close();
+    await tracing?.close();
     return stopped;
   };
   try {
@@ -130,7 +140,7 @@ export async function serve(
     if (roles.ingress) doors = eventDoors(config, current, stores, parts);
     const ingressUrl =
       doors !== undefined
-        ? await listen('ingress', config.listen.ingress, [
+        ? await listenAtDoors([
             ...callsRoutes({
               sink: stores.sink,
               claims: stores.claims,

@@ -24,6 +24,7 @@ import { delayTopics } from '../model/delay-topics.ts';
 import { LarkspurError } from '../model/errors.ts';
 import type { InRecord } from '../model/record.ts';
 import { topicDeclarations } from '../model/topics.ts';
+import type { Traces } from '../operators/trace/traces.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
 import type { CancelBus } from '../ports/cancel-bus.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
@@ -46,6 +47,8 @@ export interface WorldParts {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Absent: nothing is traced. */
+  readonly traces?: Traces | undefined;
 }
 
 /** Where records and claims live: Kafka and Redis by address, or one folder. */

@@ -12,7 +12,7 @@ export function worldParts(
   config: Config,
   secrets: readonly string[],
 ): WorldParts & { readonly metrics: ScrapableMetrics } {
-  const metrics = createMetrics();
+  const metrics = createMetrics({ exemplars: config.tracing !== undefined });
   hostMetrics(metrics, new HostFiles(systemClock));
   return {
     clock: systemClock,

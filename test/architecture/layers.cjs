@@ -40,7 +40,7 @@ module.exports = {
       name: 'drivers-stay-in-adapters',
       severity: 'error',
       from: { path: '^src/(model|ports|operators|pipeline|config|cli)/' },
-      to: { path: 'node_modules/(kafkajs|ioredis|undici|lmdb|fastify|pino|prom-client)/' },
+      to: { path: 'node_modules/(kafkajs|ioredis|undici|lmdb|fastify|pino|prom-client|@opentelemetry)/' },
     },
     { name: 'not-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],

@@ -12,13 +12,16 @@ import { dispatchPipeline } from '../../src/pipeline/dispatch-pipeline.ts';
 import { createHouse, type House, houseDefaults, type HouseOptions } from '../../src/pipeline/house.ts';
 import type { Settled } from '../../src/pipeline/job.ts';
 import { Slots } from '../../src/pipeline/slots.ts';
+import { tracedSink } from '../../src/pipeline/trace/traced-sink.ts';
 import type { QuotaLog } from '../../src/ports/quota-log.ts';
 import type { Random } from '../../src/ports/random.ts';
 import type { RecordSource } from '../../src/ports/record-source.ts';
+import type { Tracer } from '../../src/ports/tracer.ts';
 
 import { type BenchUpstream, benchDestination } from './bench-destination.ts';
 import { HeldSink } from './held-sink.ts';
 import { RememberingLogger } from './remembering-logger.ts';
+import { tracesTo } from './remembering-tracer.ts';
 import { ScriptedTokens } from './scripted-tokens.ts';
 import { ScriptedUpstream } from './scripted-upstream.ts';
 import { SharedGroup } from './shared-group.ts';
@@ -39,6 +42,8 @@ export interface BenchOptions {
   readonly quota?: (time: VirtualTime) => QuotaLog;
   /** Attempts of the whole process at once; default 256. */
   readonly processSlots?: number;
+  /** Where the spans of each worker go; default: nothing is traced. */
+  readonly tracer?: Tracer;
 }
 
 /** A dead letter, read. */
@@ -121,15 +126,17 @@ export class PipelineBench {
         return [name, benchDestination(name, settings, parts)];
       }),
     );
+    const traces = tracesTo(this.#options.tracer, { clock: time, random: this.#random });
     return createHouse(
       {
+        traces,
         clock: time,
         timers: time,
         random: this.#random,
         log: this.log,
         metrics: noMetrics,
         source,
-        sink: this.sink,
+        sink: traces === undefined ? this.sink : tracedSink(this.sink, traces),
         claims: this.store.claims,
         parked: this.store.parked,
         destinations,

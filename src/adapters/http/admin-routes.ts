@@ -15,7 +15,9 @@ export interface ReadinessCheck {
 
 /** What the admin doors show. All of it is asked for at each request. */
 export interface AdminOptions {
-  readonly metrics: { text(): Promise<string>; readonly contentType: string };
+  readonly metrics: {
+    page(accept: string | undefined): Promise<{ readonly contentType: string; readonly body: string }>;
+  };
   /** Synchronous and cheap: a probe asks every few seconds. */
   readiness(): readonly ReadinessCheck[];
   /** Everything on-call wants to see of the process, as JSON: partitions, lanes, breakers, buckets. */
@@ -51,9 +53,9 @@ export function adminRoutes(options: AdminOptions): readonly HttpRoute[] {
     method: 'GET',
     path: '/metrics',
     quiet: true,
-    handle: () =>
-      fromAbortable(() => options.metrics.text()).pipe(
-        map((body) => ({ status: 200, headers: { 'content-type': options.metrics.contentType }, body })),
+    handle: ({ headers: { accept } }) =>
+      fromAbortable(() => options.metrics.page(accept)).pipe(
+        map(({ contentType, body }) => ({ status: 200, headers: { 'content-type': contentType }, body })),
       ),
   };
   const show: HttpRoute = {

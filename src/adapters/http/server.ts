@@ -6,6 +6,7 @@ import { take, throwIfEmpty } from 'rxjs';
 
 import { LarkspurError, messageOf } from '../../model/errors.ts';
 import { type HttpRequest, type HttpResponse, problemResponse } from '../../model/http.ts';
+import { readTraceparent, traceHeaders } from '../../model/trace-context.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
@@ -133,6 +134,7 @@ function build({
     const route = request.routeOptions.url ?? 'none';
     requests.add({ server: name, route, status: String(reply.statusCode) });
     latency.observe({ server: name, route }, reply.elapsedTime / 1000);
+    const traceId = readTraceparent(traceOf(request, reply))?.traceId;
     const fields = {
       server: name,
       method: request.method,
@@ -141,6 +143,7 @@ function build({
       ms: Math.round(reply.elapsedTime * 10) / 10,
       requestId: request.id,
       from: request.ip,
+      ...(traceId === undefined ? {} : { traceId }),
     };
     if (quiet.has(route)) log.debug(fields, 'request');
     else log.info(fields, 'request');
@@ -179,6 +182,12 @@ function build({
     });
   }
   return server;
+}
+
+/** The span of the request as its answer names it, else its parent. */
+function traceOf(request: FastifyRequest, reply: FastifyReply): string | undefined {
+  const text = reply.getHeader(traceHeaders.response) ?? request.headers[traceHeaders.parent];
+  return typeof text === 'string' ? text : undefined;
 }
 
 function answer(route: HttpRoute, request: HttpRequest, reply: FastifyReply): FastifyReply {

@@ -4,6 +4,7 @@ import { LarkspurError } from '../../model/errors.ts';
 import type { Counter, Histogram, Labels, Metrics } from '../../ports/metrics.ts';
 
 import { HistogramCell, histogramOf } from './histogram-cells.ts';
+import { type MetricValues, openMetricsPage, openMetricsType } from './open-metrics.ts';
 import { SeriesTable } from './series-table.ts';
 
 /** What may be set for metrics. */
@@ -14,13 +15,16 @@ export interface MetricsOptions {
   readonly maxSeries?: number;
   /** Whether CPU, memory, GC and event-loop lag of the process are measured. Default true. */
   readonly processMetrics?: boolean;
+  /** Whether who asks for OpenMetrics gets it, with exemplars. Default false: there are none without traces. */
+  readonly exemplars?: boolean;
 }
 
 /** {@link Metrics} with the page that Prometheus reads. */
 export interface ScrapableMetrics extends Metrics {
   /** The page in the text format. Never fails because of one gauge: a reader that throws is left out and counted. */
   text(): Promise<string>;
-  readonly contentType: string;
+  /** The page in the best format that an `accept` header takes. */
+  page(accept: string | undefined): Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
 type Reader = () => Iterable<readonly [Labels, number]>;
@@ -43,7 +47,7 @@ export const troubleMetric = 'larkspur_metrics_trouble_total';
  * their sums over at the scrape.
  */
 export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
-  const { prefix = '', maxSeries = 500, processMetrics = true } = options;
+  const { prefix = '', maxSeries = 500, processMetrics = true, exemplars = false } = options;
   const registry = new Registry();
   const instruments = new Map<string, { readonly shape: string; readonly instrument: unknown }>();
   if (processMetrics) collectDefaultMetrics({ register: registry, prefix });
@@ -76,8 +80,11 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
   }
 
   return {
-    contentType: registry.contentType,
     text: () => registry.metrics(),
+    page: async (accept = '') =>
+      exemplars && accept.includes('application/openmetrics-text')
+        ? { contentType: openMetricsType, body: openMetricsPage(await valuesIn(registry)) }
+        : { contentType: registry.contentType, body: await registry.metrics() },
 
     counter: (name, help, labels) =>
       once<Counter>(name, ['counter', ...labels], () => {
@@ -106,8 +113,8 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
         if (labels.length === 0) table.cellOf({});
         registry.registerMetric(histogramOf(prefix + name, help, () => table.cells()));
         return {
-          observe(set, value) {
-            if (Number.isFinite(value)) table.cellOf(set).observe(value);
+          observe(set, value, traceId) {
+            if (Number.isFinite(value)) table.cellOf(set).observe(value, traceId);
             else report(name, 'bad_value');
           },
         };
@@ -143,4 +150,9 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
       readers.push(read);
     },
   };
+}
+
+/** The types of prom-client name its metric types by numbers; the values are words. */
+async function valuesIn(registry: Registry): Promise<MetricValues[]> {
+  return (await registry.getMetricsAsJSON()) as unknown as MetricValues[];
 }

@@ -38,6 +38,7 @@ export function eventRecord(event: FeishuEvent, arrival: Arrival): OutRecord {
     'x-request-id': headers['x-request-id'],
     'x-feishu-openid': openIdOf(event.event),
     traceparent: headers['traceparent'],
+    tracestate: headers['tracestate'],
     ce_specversion: '1.0',
     ce_id: id,
     ce_source: `/feishu/${app}`,

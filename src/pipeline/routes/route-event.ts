@@ -4,7 +4,7 @@ import type { Call } from '../../model/call.ts';
 import { checkCall } from '../../model/contracts.ts';
 import type { DeadLetterHistory, DeadLetterReason } from '../../model/dead-letter.ts';
 import type { Event } from '../../model/event.ts';
-import { carriedHeaders } from '../../model/headers.ts';
+import { carriedHeaders, contextHeaders } from '../../model/headers.ts';
 import { originOf, type InRecord, type OutRecord } from '../../model/record.ts';
 import {
   answersCallbacks,
@@ -21,7 +21,8 @@ import { after } from '../../operators/interop/after.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Acted, Route } from '../../ports/route.ts';
-import { deadLetterRecord } from '../terminal-record.ts';
+import { deadLetterRecord, tracedHeaders } from '../terminal-record.ts';
+import type { RecordTrace } from '../trace/record-trace.ts';
 
 /** What one route came to for one event. */
 export interface RouteOutcome {
@@ -49,12 +50,15 @@ export interface RoutingContext {
 // A handler that fails is tried again so much later each time, then its event is a dead letter.
 const againAfterMs = [1_000, 5_000];
 
-/** Runs every route that is for an event. Writes nothing itself: what is to be written comes together, at the end. */
-export function routeEvent(record: InRecord, context: RoutingContext): Observable<Routing> {
+/**
+ * Runs every route that is for an event. Writes nothing itself: what is to be written comes together, at the end.
+ * @param trace of the event, if it is kept: what is made of the event goes on with it
+ */
+export function routeEvent(record: InRecord, context: RoutingContext, trace?: RecordTrace): Observable<Routing> {
   if (record.value === null) return of({ records: [], outcomes: [] });
   const event = eventIn(record.value);
   if (event === undefined) {
-    const letter = deadLetter(record, context, 'undecodable', 'The record is no event.');
+    const letter = deadLetter(record, context, { reason: 'undecodable', message: 'The record is no event.', trace });
     return of({ records: [letter], outcomes: [{ route: 'none', outcome: 'dead-letter' }] });
   }
   const view = viewOfEvent(event);
@@ -62,7 +66,7 @@ export function routeEvent(record: InRecord, context: RoutingContext): Observabl
   const fitting = context
     .routes()
     .filter(({ spec }) => isFor(spec, event) && !(callbackTypes.has(event.type) && answersCallbacks(spec.to.kind)));
-  return merge(...fitting.map((route) => routeOne(route, view, record, context))).pipe(
+  return merge(...fitting.map((route) => routeOne(route, view, { record, trace }, context))).pipe(
     toArray(),
     map((parts) => ({
       records: parts.flatMap(({ records }) => records),
@@ -71,25 +75,33 @@ export function routeEvent(record: InRecord, context: RoutingContext): Observabl
   );
 }
 
-function routeOne(route: Route, view: EventView, record: InRecord, context: RoutingContext): Observable<Routing> {
+/** An event with its trace. */
+interface Traced {
+  readonly record: InRecord;
+  readonly trace: RecordTrace | undefined;
+}
+
+function routeOne(route: Route, view: EventView, event: Traced, context: RoutingContext): Observable<Routing> {
   const { name, to } = route.spec;
   const ended = (outcome: RouteOutcome['outcome'], records: readonly OutRecord[] = []): Routing => ({
     records,
     outcomes: [{ route: name, outcome }],
   });
   const dead = (reason: DeadLetterReason, message: string, faults?: DeadLetterHistory['faults']): Routing =>
-    ended('dead-letter', [deadLetter(record, context, reason, `route ${name}: ${message}`, faults)]);
+    ended('dead-letter', [
+      deadLetter(event.record, context, { reason, message: `route ${name}: ${message}`, faults, trace: event.trace }),
+    ]);
   return andThen(route.fits(view), (fit) => {
     if (fit.kind === 'failed') return of(dead('permanent', fit.message));
     if (fit.kind === 'differs') return of(ended('differs'));
-    if (to.kind === 'topic') return of(ended('called', [copyOf(record, to.topic)]));
+    if (to.kind === 'topic') return of(ended('called', [copyOf(event, to.topic)]));
     return actWithRetries(route, view, context.timers).pipe(
       map((acted) => {
         if (acted.kind === 'failed') return dead(acted.again ? 'attempts_exhausted' : 'permanent', acted.message);
         const checked = acted.calls.map((call) => checkCall(withApp(call, view.app)));
         const faults = checked.flatMap((check) => (check.ok ? [] : check.faults));
         if (faults.length > 0) return dead('invalid_call', 'what it gives is no call', faults.slice(0, 20));
-        const calls = checked.flatMap((check) => (check.ok ? [callRecord(check.call, record)] : []));
+        const calls = checked.flatMap((check) => (check.ok ? [callRecord(check.call, event)] : []));
         return ended(calls.length > 0 ? 'called' : 'idle', calls);
       }),
     );
@@ -125,32 +137,45 @@ function eventIn(value: Buffer): Event | undefined {
   }
 }
 
-function callRecord(call: Call, { key, headers }: InRecord): OutRecord {
+function callRecord(call: Call, { record: { key, headers }, trace }: Traced): OutRecord {
   return {
     topic: 'calls',
     // In the order of what the event is about.
     key: call.orderingKey === undefined ? key : Buffer.from(call.orderingKey),
     value: Buffer.from(JSON.stringify(call)),
-    headers: carriedHeaders(headers),
+    headers: trace === undefined ? carriedHeaders(headers) : tracedHeaders(headers, trace),
   };
 }
 
-function copyOf({ key, value, headers }: InRecord, topic: string): OutRecord {
-  return { topic, key, value, headers };
+function copyOf({ record: { key, value, headers }, trace }: Traced, topic: string): OutRecord {
+  if (trace === undefined) return { topic, key, value, headers };
+  const others = headers.filter(([name]) => !contextHeaders.some((carried) => carried === name));
+  return { topic, key, value, headers: [...others, ...tracedHeaders(headers, trace)] };
 }
 
 /** The dead letter of an event of which something was made that its topic does not take. */
-export function tooLarge(record: InRecord, topic: string, limitBytes: number, context: RoutingContext): OutRecord {
+export function tooLarge(
+  record: InRecord,
+  topic: string,
+  limitBytes: number,
+  context: RoutingContext,
+  trace: RecordTrace | undefined,
+): OutRecord {
   const message = `a route made a record for ${topic} that is larger than that topic takes (${limitBytes} bytes)`;
-  return deadLetter(record, context, 'invalid_call', message);
+  return deadLetter(record, context, { reason: 'invalid_call', message, trace });
+}
+
+interface Died {
+  readonly reason: DeadLetterReason;
+  readonly message: string;
+  readonly faults?: DeadLetterHistory['faults'];
+  readonly trace: RecordTrace | undefined;
 }
 
 function deadLetter(
   record: InRecord,
   { clock, cluster }: RoutingContext,
-  reason: DeadLetterReason,
-  message: string,
-  faults?: DeadLetterHistory['faults'],
+  { reason, message, faults, trace }: Died,
 ): OutRecord {
   const history: DeadLetterHistory = {
     reason,
@@ -159,5 +184,5 @@ function deadLetter(
     ...(faults === undefined ? {} : { faults }),
     attempts: [],
   };
-  return deadLetterRecord(record, originOf(cluster(), record), history, undefined).record;
+  return deadLetterRecord(record, originOf(cluster(), record), history, { trace }).record;
 }

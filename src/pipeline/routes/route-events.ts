@@ -1,6 +1,6 @@
 import { defer, forkJoin, map, type Observable, of, type OperatorFunction, Subject, take, takeUntil } from 'rxjs';
 
-import { type InRecord, type OutRecord, sizeOf } from '../../model/record.ts';
+import { headerText, type InRecord, originOf, type OutRecord, sizeOf } from '../../model/record.ts';
 import { Demand } from '../../operators/demand.ts';
 import { after } from '../../operators/interop/after.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
@@ -9,6 +9,7 @@ import { FairLanes, go } from '../../operators/lanes/fair-lanes.ts';
 import { inLanes, type Place } from '../../operators/lanes/in-lanes.ts';
 import type { Turn } from '../../operators/lanes/turn.ts';
 import { RingSet } from '../../operators/ring/ring-set.ts';
+import type { Traces } from '../../operators/trace/traces.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 import type { AssignedPartition, RecordSource, SourceEvent } from '../../ports/record-source.ts';
@@ -18,6 +19,8 @@ import { admit } from '../stages/admit.ts';
 import { commit } from '../stages/commit.ts';
 import type { Arrival } from '../stages/decode.ts';
 import { laneOf } from '../stages/schedule.ts';
+import type { RecordTrace } from '../trace/record-trace.ts';
+import { traceOf } from '../trace/trace-of.ts';
 
 import { routeEvent, type RouteOutcome, type RoutingContext, tooLarge } from './route-event.ts';
 
@@ -28,6 +31,8 @@ export interface RouteEventsContext extends Omit<RoutingContext, 'cluster'> {
   readonly timers: Timers;
   /** From its first value on no event begins; what is under way ends, what is done is committed, then the stream completes. */
   readonly stop$: Observable<void>;
+  /** `undefined`: nothing is traced. */
+  readonly traces?: Traces | undefined;
 }
 
 /** An event that was read. */
@@ -133,21 +138,48 @@ class Writing {
 
   /** Emits the outcomes once everything is durable. */
   route(record: InRecord): Observable<readonly RouteOutcome[]> {
-    return andThen(routeEvent(record, this.#routing), ({ records, outcomes }) =>
-      records.length === 0
-        ? of(outcomes)
-        : forkJoin(records.map((one) => this.#write(one, record))).pipe(map(() => outcomes)),
-    );
+    const trace = this.#traceOf(record);
+    return andThen(routeEvent(record, this.#routing, trace), ({ records, outcomes }) => {
+      const written$: Observable<unknown> =
+        records.length === 0 ? of(true) : forkJoin(records.map((one) => this.#write(one, record, trace)));
+      return written$.pipe(
+        map(() => {
+          trace?.ended(this.#context.clock.now(), factsOf(record, outcomes));
+          return outcomes;
+        }),
+      );
+    });
+  }
+
+  #traceOf(record: InRecord): RecordTrace | undefined {
+    const { traces, clock, source } = this.#context;
+    if (traces === undefined) return undefined;
+    const came = { origin: originOf(source.clusterId(), record), readAtMs: clock.now(), held: undefined };
+    return traceOf(record, came, traces);
   }
 
   /** Writes until it stands somewhere: what its topic does not take is a dead letter, and that is held until it fits. */
-  #write(one: OutRecord, event: InRecord): Observable<true> {
+  #write(one: OutRecord, event: InRecord, trace: RecordTrace | undefined): Observable<true> {
     return andThen(this.#context.sink.append(one), (ack): Observable<true> | true => {
       if (ack.kind === 'written') return true;
       if (one.topic !== 'dead-letters') {
-        return this.#write(tooLarge(event, one.topic, ack.limitBytes, this.#routing), event);
+        const letter = tooLarge(event, one.topic, ack.limitBytes, this.#routing, trace);
+        return this.#write(letter, event, trace);
       }
-      return andThen(after(this.#context.timers, misfitLookMs), () => this.#write(one, event));
+      return andThen(after(this.#context.timers, misfitLookMs), () => this.#write(one, event, trace));
     });
   }
+}
+
+function factsOf({ headers }: InRecord, outcomes: readonly RouteOutcome[]) {
+  const error = outcomes.some(({ outcome }) => outcome === 'dead-letter') ? 'dead_letter' : undefined;
+  return {
+    attributes: {
+      'messaging.message.id': headerText(headers, 'ce_id'),
+      'larkspur.event_type': headerText(headers, 'ce_type'),
+      'larkspur.routes': outcomes.length,
+      'error.type': error,
+    },
+    error,
+  };
 }

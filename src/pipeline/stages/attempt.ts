@@ -1,10 +1,12 @@
 import { isObservable, Observable, type OperatorFunction } from 'rxjs';
 
 import { requestContext } from '../../model/headers.ts';
+import { type TraceContext, traceHeaders, traceparentOf } from '../../model/trace-context.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { Taken } from '../../operators/limit/taken.ts';
 import { attemptTimeoutMs } from '../../operators/timeout/deadline.ts';
+import type { Traces } from '../../operators/trace/traces.ts';
 import type { Token } from '../../ports/token-source.ts';
 import { attemptView } from '../attempt-view.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
@@ -19,6 +21,7 @@ import { withoutToken } from '../without-token.ts';
 export interface AttemptContext extends Waiting {
   /** An attempt with less than this before the deadline is not made. */
   readonly minWorkMs: number;
+  readonly traces?: Traces | undefined;
 }
 
 // How soon a call whose lease is too short for an attempt is looked at again: a renewal is under way.
@@ -49,14 +52,17 @@ interface Running extends AttemptContext {
 function begin(work: Claimed | Ended, context: Running): Step {
   if (work.kind === 'ended') return work;
   const { plan, destination, deadlineMs } = work.job;
-  if (isCancelled(work.job)) return ended(work, cancelledEnding(work.job, context.clock.now()));
+  const { clock } = context;
+  if (isCancelled(work.job)) return ended(work, cancelledEnding(work.job, clock.now()));
   // Who is too late needs neither token nor slot.
-  if (work.job.outOfTime || deadlineMs - context.clock.now() < context.minWorkMs) return ended(work, tooLate(work.job));
+  if (work.job.outOfTime || deadlineMs - clock.now() < context.minWorkMs) return ended(work, tooLate(work.job));
   if (plan.token === undefined || destination.tokens === undefined) return inSlot(work, undefined, context);
+  const askedMs = clock.now();
   return andThen(destination.tokens.get(plan.token), (reply): Step => {
+    work.job.stage('token', askedMs, clock.now());
     switch (reply.kind) {
       case 'unavailable':
-        return waits(work, 'token', context.clock.now() + reply.waitMs, context);
+        return waits(work, 'token', clock.now() + reply.waitMs, context);
       case 'refused':
         return refusedToken(work, destination.cover.text(reply.message), context);
       case 'token':
@@ -72,7 +78,11 @@ function inSlot(work: Claimed, token: Token | undefined, context: Running): Step
   const { slots } = work.job.destination;
   const free = slots.tryAcquire();
   if (free !== undefined) return start(work, token, free, context);
-  return andThen(slots.acquire(), (release) => start(work, token, release, context));
+  const askedMs = context.clock.now();
+  return andThen(slots.acquire(), (release) => {
+    work.job.stage('slot', askedMs, context.clock.now());
+    return start(work, token, release, context);
+  });
 }
 
 /**
@@ -115,9 +125,10 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
   const permit = breaker?.acquire(nowMs, destination.slots.inUse);
   if (permit?.kind === 'refused') return without(refusedByBreaker(work, permit.untilMs, context));
 
-  const started = { atMs: nowMs, wallMs: clock.wall(), waited: job.starts(nowMs) };
+  const waited = job.starts(nowMs);
+  const started = { atMs: nowMs, wallMs: clock.wall(), waited, span: job.received.trace?.attempt() };
   const { request } = plan;
-  const carried = requestContext(job.received.record.headers, job.id, job.attemptsMade);
+  const carried = carriedBy(job, started.span, context);
   const headers = Object.assign({}, request.headers, carried, destination.own?.headers(attemptView(job)));
   if (token !== undefined) headers['authorization'] = `Bearer ${token.value}`;
   return andThen(
@@ -139,13 +150,28 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
   );
 }
 
+/** What goes out beside the request: its trace goes on with the attempt's own span, unless it ends with us. */
+function carriedBy(job: Job, span: TraceContext | undefined, { traces }: AttemptContext): Record<string, string> {
+  const { parent, state } = traceHeaders;
+  const carried = requestContext(job.received.record.headers, job.id, job.attemptsMade);
+  if (traces?.withheldFrom.has(job.destination.name) === true) {
+    const { [parent]: _parent, [state]: _state, ...others } = carried;
+    return others;
+  }
+  if (span !== undefined) carried[parent] = traceparentOf(span);
+  return carried;
+}
+
 /** The answer comes within the time limit of the store, also when it is away; the slot is held for no other wait. */
 function askFirst(work: Claimed, token: Token | undefined, free: () => void, context: Running): Step {
+  const { job } = work;
+  const askedMs = context.clock.now();
   let answered = false;
   return andThen(
-    work.job.destination.limiter.ask(work.job.plan.limits),
+    job.destination.limiter.ask(job.plan.limits),
     (taken) => {
       answered = true;
+      job.stage('limit', askedMs, context.clock.now());
       return start(work, token, free, context, taken);
     },
     () => {

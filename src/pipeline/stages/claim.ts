@@ -54,7 +54,11 @@ function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Cl
     withoutStoreMs: withoutStoreMs(job, clock.wall()),
     round: job.round,
   });
-  return andThen(reply$, (reply) => afterReply(job, turn, reply, askedMs + leaseMs, context));
+  return andThen(reply$, (reply) => {
+    if (reply.kind === 'granted') job.received.trace?.granted(job.id, reply.fence, reply.takeovers > 0);
+    job.stage('claim', askedMs, clock.now());
+    return afterReply(job, turn, reply, askedMs + leaseMs, context);
+  });
 }
 
 /**

@@ -12,6 +12,7 @@ import { attemptView } from '../attempt-view.ts';
 import { mayHaveActed } from '../endings.ts';
 import type { Instruments } from '../instruments.ts';
 import type { Attempted, Decoded, Ended, Judged } from '../job.ts';
+import { attemptFacts } from '../trace/facts.ts';
 
 /** What classify needs. */
 export interface ClassifyContext {
@@ -68,10 +69,15 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
   // For who looks closely: in an outage this comes for every attempt, and the result has it all.
   if (effect === 'failure') {
     const { class: kind, errorType, status } = verdict;
+    const traceId = job.received.trace?.traceId;
     log.debug(
-      { id: job.id, upstream: destination.name, api: plan.api, class: kind, errorType, status, ms },
+      { id: job.id, upstream: destination.name, api: plan.api, class: kind, errorType, status, ms, traceId },
       failedText,
     );
+  }
+  if (started.span !== undefined) {
+    const facts = attemptFacts(job, started, verdict);
+    job.received.trace?.attempted(started.span, { name: plan.api, fromMs: started.atMs, toMs: nowMs, ...facts });
   }
   instruments.attempted(job, verdict, ms);
   destination.own?.judged(attemptView(job), verdict, ms);

@@ -11,12 +11,14 @@ import { type HeldState, heldStateOf } from '../../model/held.ts';
 import { headerText, type InRecord, originOf, placeOf, sizeOf } from '../../model/record.ts';
 import { whyNotJson } from '../../model/why-not-json.ts';
 import { deadlineOf } from '../../operators/timeout/deadline.ts';
+import type { Traces } from '../../operators/trace/traces.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AssignedPartition, SourceEvent } from '../../ports/record-source.ts';
 import type { Destination } from '../destination.ts';
 import { resumed } from '../held-job.ts';
 import { type Decoded, type Ending, Job } from '../job.ts';
 import type { Outside, Received } from '../received.ts';
+import { traceOf } from '../trace/trace-of.ts';
 
 /** What decode hands on: partitions come and go, records in between. */
 export type Arrival<T = Decoded> =
@@ -28,6 +30,8 @@ export interface DecodeContext {
   readonly clock: Clock;
   readonly clusterId: () => string;
   readonly destinations: ReadonlyMap<string, Destination>;
+  /** `undefined`: nothing is traced. */
+  readonly traces?: Traces | undefined;
 }
 
 /**
@@ -46,12 +50,15 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
   const tier = tierOf(record.topic);
   const state = tier === undefined ? undefined : heldStateOf(record);
   const nowMs = context.clock.now();
+  const { traces } = context;
+  const origin = state?.origin ?? originOf(context.clusterId(), record);
   const received: Received = {
     partition,
     record,
-    origin: state?.origin ?? originOf(context.clusterId(), record),
+    origin,
     readAtMs: state === undefined ? nowMs : nowMs + (state.firstReadMs - context.clock.wall()),
     bytes: sizeOf(record),
+    trace: traces && traceOf(record, { origin, readAtMs: nowMs, held: state?.trace }, traces),
     ...(tier === undefined ? {} : { held: outsideOf(record, tier, state, context.clock) }),
   };
   const ends = (ending: Ending): Decoded => ({ kind: 'unworkable', received, ending });

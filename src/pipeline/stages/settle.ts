@@ -17,6 +17,7 @@ import type { OutcomeLines } from '../outcome-lines.ts';
 import type { Partitions } from '../partitions.ts';
 import { cancelledRoom } from '../rooms.ts';
 import { type Terminal, terminalOf, withoutBody } from '../terminal-record.ts';
+import { endFacts } from '../trace/facts.ts';
 import type { Turns } from '../turns.ts';
 
 import { laneOf } from './schedule.ts';
@@ -77,9 +78,10 @@ function cancel(id: string, ended: Ended, context: SettleContext): Observable<Se
 
 function settled(
   { item, turn, ending }: Ended,
-  { turns, instruments, cancellations, lanes, outcomes }: SettleContext,
+  { turns, clock, instruments, cancellations, lanes, outcomes }: SettleContext,
 ): Settled {
   turns.end(item, turn);
+  item.received.trace?.ended(clock.now(), endFacts(item, ending));
   if (item.kind === 'call') {
     item.over = true;
     cancellations.over(item);

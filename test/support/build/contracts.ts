@@ -76,6 +76,7 @@ const headers = {
   type: 'object',
   properties: {
     traceparent: { type: 'string', description: 'W3C trace context; goes out with the request and comes back' },
+    tracestate: { type: 'string', description: 'W3C trace state; goes along with traceparent' },
     'x-request-id': { type: 'string' },
     'x-feishu-openid': { type: 'string', description: 'Set from verified event bodies only' },
     'x-retry-count': { type: 'string' },
@@ -92,6 +93,10 @@ const deadLetterHeaderSchema = {
     [deadLetterHeaders.origin]: { type: 'string', description: 'cluster/topic/partition/offset/timestamp' },
     [deadLetterHeaders.attempts]: { type: 'string' },
     [deadLetterHeaders.round]: { type: 'string', description: 'How often a person has sent it again; absent: never' },
+    [deadLetterHeaders.trace]: {
+      type: 'string',
+      description: 'The span that ended here, as a traceparent; absent: not traced',
+    },
     [deadLetterHeaders.history]: { $ref: './schemas/dead-letter-history.schema.json' },
   },
 };

@@ -10,6 +10,21 @@ const mistakes = files.mistakes.bind(files);
 
 describe('mistakes', () => {
   it.each([
+    ['{}', 'tracing.endpoint (FILE:1): is missing, must be the http:// or https:// address of a collector'],
+    [
+      '{ endpoint: otel:4318 }',
+      'tracing.endpoint (FILE:1): is "otel:4318", must be a text: http:// or https:// address',
+    ],
+    ['{ endpoint: http://o, sampleRatio: 1.5 }', 'tracing.sampleRatio (FILE:1): is 1.5, must be'],
+    [
+      '{ endpoint: http://o, withheldFrom: [feishu, newz] }',
+      'tracing.withheldFrom[1] (FILE:1): names newz, which is no upstream',
+    ],
+  ])('name traces that could not go anywhere: %s', (tracing, mistake) => {
+    expect(mistakes(`tracing: ${tracing}`)).toEqual([expect.stringContaining(mistake)]);
+  });
+
+  it.each([
     ['baseUrl: http://a, targets: [http://a]', 'a.baseUrl (FILE:1): stands beside targets: give one of the two'],
     ['targets: [http://a, http://b, http://a]', 'a.targets[2] (FILE:1): is http://a, which stands in the list before'],
     ['targets: [http://a, http://A//]', 'a.targets[1] (FILE:1): is http://A//, which stands in the list before'],

@@ -15,6 +15,7 @@ kafka: { brokers: [a:1], sasl: { mechanism: plain, username: u, password: ${secr
 redis: { url: "rediss://user:${secret}@r:6379/0?password=${secret}" }
 apps: [{ id: a, secret: ${secret}, encryptKey: ${secret}, verificationToken: "\${FROM_ENV}" }]
 upstreams: { a: { baseUrl: "http://a", breaker: { probe: { path: /, headers: { x-auth: ${secret} } } } } }
+tracing: { endpoint: "http://o", headers: { x-key: ${secret} } }
 `;
 
   it('are masked by describe, which still shows what is no secret', () => {

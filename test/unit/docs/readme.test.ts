@@ -87,7 +87,7 @@ describe.each(both)('what %s promises', (_path, text) => {
       LARKSPUR_ADMIN_TOKEN: 't',
     };
 
-    expect(yaml).toHaveLength(4);
+    expect(yaml).toHaveLength(5);
     for (const block of yaml) expect(files.load(block.text, { env }).warnings).toEqual([]);
   });
 

@@ -15,6 +15,7 @@ import { messageEvent } from '../../../src/sandbox/events/bodies.ts';
 import { seal } from '../../../src/sandbox/events/seal.ts';
 import { ConfigFiles } from '../../support/config-file.ts';
 import { type LeakyPlatform, openLeakyPlatform } from '../../support/leaky-platform.ts';
+import { openCollector, type OtlpCollector } from '../../support/otlp-collector.ts';
 import { noLogger } from '../../support/silent.ts';
 import { seededRandom } from '../../support/virtual-time.ts';
 
@@ -40,6 +41,7 @@ const planted = Array.from({ length: 100 }, (_, n) => ({
 const refusals = 30;
 const adminToken = word('admin');
 const tokenKey = word('tokenkey').padEnd(40, 'x');
+const collectorKey = word('collector');
 
 /** What a page, a log or a record says must not hold any of these. */
 function leaksIn(text: string, secrets: readonly string[]): string[] {
@@ -50,12 +52,13 @@ describe('S000-57: 1,000 planted secrets', () => {
   const files = new ConfigFiles();
   const data = mkdtempSync(join(tmpdir(), 'larkspur-secrets-'));
   let platform: LeakyPlatform;
+  let collector: OtlpCollector;
   let child: ChildProcess;
   let log = '';
   let admin = '';
   let ingress = '';
   const secrets = (): string[] => [
-    ...[adminToken, tokenKey, ...platform.tokens],
+    ...[adminToken, tokenKey, collectorKey, ...platform.tokens],
     ...planted.flatMap(({ id: _, fine: _fine, refused: _refused, ...app }) => Object.values(app)),
   ];
   const people = planted.flatMap(({ fine, refused }) => [fine, refused]);
@@ -81,7 +84,7 @@ describe('S000-57: 1,000 planted secrets', () => {
   };
 
   beforeAll(async () => {
-    platform = await openLeakyPlatform();
+    [platform, collector] = await Promise.all([openLeakyPlatform(), openCollector()]);
     const apps = planted.map(({ id, secret, encryptKey, previousEncryptKey, verificationToken }) => ({
       ...{ id, secret, encryptKey, previousEncryptKey, verificationToken },
     }));
@@ -90,6 +93,7 @@ describe('S000-57: 1,000 planted secrets', () => {
       ...{ data, logLevel: 'debug', drainMs: 2_000, adminToken, tokenKey, apps, clients },
       listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' },
       maskFields: ['name', 'en_name'],
+      tracing: { endpoint: collector.url, headers: { 'x-key': collectorKey }, sampleRatio: 1 },
       worker: { outcomeLines: { successShare: 1, perSecond: 1_000 } },
       upstreams: { feishu: { baseUrl: platform.url, limits: [{ perSecond: 10_000 }] } },
     };
@@ -105,14 +109,15 @@ describe('S000-57: 1,000 planted secrets', () => {
     ingress = /calls +POST (\S+)\/v1/.exec(log)?.[1] ?? '';
     admin = /metrics +GET +(\S+)\/metrics/.exec(log)?.[1] ?? '';
   }, 60_000);
-  afterAll(() => {
+  afterAll(async () => {
     child.kill('SIGKILL');
     platform.close();
+    await collector.close();
     files.remove();
     rmSync(data, { recursive: true });
   });
 
-  it('are on no page, in no log, metric, result or dead letter, and with maskFields neither are the people in bodies', async () => {
+  it('are on no page, in no log, metric, trace, result or dead letter, and with maskFields neither are the people in bodies', async () => {
     const replies = await Promise.all(
       planted.flatMap(
         ({ id, wrongToken, forgedToken, queryToken, fine, refused, encryptKey, verificationToken }, index) => {
@@ -178,6 +183,7 @@ describe('S000-57: 1,000 planted secrets', () => {
 
     const places = {
       answers: answers.join('\n'),
+      traces: collector.text(),
       ...{ shown, log, results: textOf(results), audit: textOf(audit), deadLetters: textOf(deadLetters, false) },
     };
     const found = Object.entries(places).flatMap(([place, text]) =>
@@ -190,6 +196,8 @@ describe('S000-57: 1,000 planted secrets', () => {
     expect(shown).not.toContain('Nothing is known of it');
     // They were there to be found: all calls ended, and the platform has repeated what it was told.
     expect([results?.length, deadLetters?.length, events?.length]).toEqual([153, 47, 100]);
+    expect(new Set(collector.spans.map(({ name }) => name)).size).toBeGreaterThan(5);
+    expect(collector.spans.filter(({ name }) => name === 'process calls')).toHaveLength(200);
     expect(secrets().length + people.length).toBeGreaterThanOrEqual(1_000);
     expect(leaksIn(textOf(calls), people)).toHaveLength(200);
     expect(places.results.match(/"name":"\[redacted\]"/g)).toHaveLength(153);
