@@ -46,7 +46,8 @@ function typed(written: Tree, fromEnv: (path: string) => boolean): Tree {
   return isTree(value) ? value : {};
 }
 
-function mistakesFrom(errors: readonly ErrorObject[], value: Tree): Mistake[] {
+/** What ajv found (`allErrors`, `verbose`) as mistakes, one for each place. */
+export function mistakesFrom(errors: readonly ErrorObject[], value: unknown): Mistake[] {
   const found = new Map<string, Mistake>();
   for (const error of usefulErrors(errors)) {
     const mistake = mistakeFrom(error, value);
@@ -56,7 +57,7 @@ function mistakesFrom(errors: readonly ErrorObject[], value: Tree): Mistake[] {
   return [...found.values()];
 }
 
-function mistakeFrom(error: ErrorObject, value: Tree): Mistake {
+function mistakeFrom(error: ErrorObject, value: unknown): Mistake {
   const path = pathOf(error.instancePath, value);
   const schema = error.parentSchema as Tree;
   const params = error.params as Readonly<Record<string, string>>;
@@ -78,7 +79,7 @@ function mistakeFrom(error: ErrorObject, value: Tree): Mistake {
 }
 
 /** Keys and list positions of a JSON pointer. */
-function pathOf(pointer: string, value: Tree): Path {
+function pathOf(pointer: string, value: unknown): Path {
   const path: (string | number)[] = [];
   for (const part of pointer.split('/').slice(1)) {
     const step = part.replaceAll('~1', '/').replaceAll('~0', '~');

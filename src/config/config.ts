@@ -2,6 +2,9 @@ import type { RouteSpec } from '../model/route.ts';
 import type { BreakerOptions } from '../operators/breaker/options.ts';
 import type { RetryOptions } from '../operators/retry/options.ts';
 
+import type { Playbook } from './playbooks.ts';
+import type { SloConfig } from './slos.ts';
+
 /** A host and a port; port 0 takes a free one. */
 export interface Address {
   /** Without the brackets of an IPv6 literal. */
@@ -168,6 +171,8 @@ export interface RedisConfig {
   /** How many replicas must have the claim of a call without a platform key before it goes out. */
   readonly replicas: number;
   readonly replicasWaitMs: number;
+  /** Longest wait for an answer, milliseconds. */
+  readonly timeoutMs: number;
 }
 
 /** Somebody who hands in calls. What is `undefined` is not limited. */
@@ -214,9 +219,12 @@ export interface Config {
   readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
   readonly events: EventsConfig;
   readonly routes: readonly RouteSpec[];
+  /** What is promised of upstreams and routes. */
+  readonly slos: readonly SloConfig[];
   readonly worker: WorkerConfig;
   /** `undefined`: nothing is traced. */
   readonly tracing: TracingConfig | undefined;
+  readonly playbooks: readonly Playbook[];
   /** Members of JSON bodies that nobody gets to see in results, messages and pages. */
   readonly maskFields: readonly string[];
   readonly logLevel: LogLevel;
