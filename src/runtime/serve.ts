@@ -28,11 +28,12 @@ import { LiveRoutes } from './live-routes.ts';
 import { openTraces } from './open-traces.ts';
 import { outlookOf } from './outlook.ts';
 import { knownCalls } from './profiles.ts';
+import { Operations } from './stability/operations.ts';
 import { type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
 import { openStores, type Stores } from './stores.ts';
-import { type ConfigSource, watchConfig } from './watch-config.ts';
+import type { ConfigSource } from './watch-config.ts';
 import type { Stopped } from './worker.ts';
 import { worldParts } from './world-parts.ts';
 
@@ -74,6 +75,7 @@ export async function serve(
   const stores = traces === undefined ? opened : { ...opened, sink: tracedSink(opened.sink, traces) };
   const cover = coverOf(config);
   const desk = new LocalDesk(stores, parts, cover);
+  const operations = new Operations(config, stores, parts, source);
   const servers: RunningServer[] = [];
   let worker: RunningWorker | undefined;
   let live: LiveRoutes | undefined;
@@ -93,9 +95,8 @@ export async function serve(
   };
   const listenAtDoors = (routes: readonly HttpRoute[]): Promise<string> =>
     listen('ingress', config.listen.ingress, traces === undefined ? routes : tracedDoors(routes, traces));
-  let unwatch = (): void => undefined;
   const stop = async (): Promise<Stopped> => {
-    unwatch();
+    operations.stop();
     // Redrives end beside all else: one limit after the other would outlast the patience of who stops the process.
     const redrivesEnded = desk.close();
     // Routes first: what they make of an event is for the worker.
@@ -114,6 +115,7 @@ export async function serve(
     const adminUrl = await listen('admin', config.listen.admin, [
       consoleRoute(),
       ...deadLetterRoutes(desk),
+      ...operations.routes,
       ...explainRoutes({ explain: (ref) => explain(ref, stores, worker?.house) }),
       ...adminRoutes({
         metrics: parts.metrics,
@@ -127,14 +129,17 @@ export async function serve(
             catchError((error: unknown) => throwError(() => asNotFound(error, topic))),
           ),
       }),
-      ...breakerRoutes(breakerDesk(() => worker?.house, stores.sink, parts)),
+      ...breakerRoutes(breakerDesk(() => worker?.house, operations.audit, parts)),
     ]);
     const used = Object.values(config.upstreams).flatMap(({ use }) => use);
     const own = await loadOwnOperators(roles.worker ? used : []);
-    if (roles.worker) worker = startWorker(config, stores, parts, (error) => fail(error), own);
+    if (roles.worker) {
+      worker = startWorker(config, stores, parts, (error) => fail(error), own);
+      operations.begin(worker.house);
+    }
     const current = (live = new LiveRoutes(config.routes, parts.timers));
     const routeAll = (): void => {
-      routes ??= startRoutes(current, stores, parts, (error) => fail(error));
+      routes ??= startRoutes(current, stores, parts, (error) => fail(error), operations);
     };
     if (roles.worker && config.routes.length > 0) routeAll();
     if (roles.ingress) doors = eventDoors(config, current, stores, parts);
@@ -160,19 +165,17 @@ export async function serve(
             ...doors.routes,
           ])
         : undefined;
-    if (source !== undefined) {
-      unwatch = watchConfig(source, parts, (changed) => {
-        // What may be refused comes first: then nothing has changed. After it the services, then the routes to them.
-        if (roles.worker) refuseUnloaded(changed.upstreams, own);
-        const putRoutes = current.prepare(changed.routes);
-        worker?.add(changed.upstreams);
-        doors?.replace(changed.upstreams);
-        known = knownCalls({ ...config, upstreams: { ...changed.upstreams, ...known.upstreams } });
-        putRoutes();
-        worker?.replace(changed.upstreams);
-        if (roles.worker && changed.routes.length > 0) routeAll();
-      });
-    }
+    operations.follow((changed) => {
+      // What may be refused comes first: then nothing has changed. After it the services, then the routes to them.
+      if (roles.worker) refuseUnloaded(changed.upstreams, own);
+      const putRoutes = current.prepare(changed.routes);
+      worker?.add(changed.upstreams);
+      doors?.replace(changed.upstreams);
+      known = knownCalls({ ...config, upstreams: { ...changed.upstreams, ...known.upstreams } });
+      putRoutes();
+      worker?.replace(changed.upstreams);
+      if (roles.worker && changed.routes.length > 0) routeAll();
+    });
     return { stores, worker, ingressUrl, adminUrl, failed, stop };
   } catch (error) {
     await stop();

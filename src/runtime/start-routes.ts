@@ -20,12 +20,14 @@ export interface RunningRoutes {
 /**
  * Reads `events` in a group of its own and routes them.
  * @param onFailure called once if the stream errors
+ * @param told what became of each event
  */
 export function startRoutes(
   live: LiveRoutes,
   stores: Stores,
   parts: WorldParts,
   onFailure: (error: LarkspurError) => void,
+  told: { routed(route: string, outcome: string): void },
 ): RunningRoutes {
   const outcomes = parts.metrics.counter('larkspur_routes_total', 'Events by route and what came of them', [
     'route',
@@ -39,7 +41,10 @@ export function startRoutes(
   const running = routeEvents(context)(source.event$).subscribe({
     complete: () => tellEnded(),
     next: (all) => {
-      for (const { route, outcome } of all) outcomes.add({ route, outcome });
+      for (const { route, outcome } of all) {
+        outcomes.add({ route, outcome });
+        told.routed(route, outcome);
+      }
     },
     error: (error: unknown) =>
       onFailure(
