@@ -3,18 +3,20 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Observable } from 'rxjs';
 
+import type { Life, NearCacheBounds } from '../../operators/cache/near-cache.ts';
 import type { AnswerCache, CachedAnswer } from '../../ports/answer-cache.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import { ageBy } from '../system/answer-cache.ts';
+import { answerBounds, sizeOfAnswer } from '../system/answer-cache.ts';
+import { type Loaded, LoadingCache } from '../system/loading-cache.ts';
 
 import type { RedisConnection } from './client.ts';
 
 /** What a {@link RedisAnswerCache} stands on. */
 export interface RedisAnswerCacheParts {
   readonly redis: Pick<RedisConnection, 'ready' | 'run'>;
-  /** The tier in front: what this process knows. */
-  readonly near: AnswerCache;
+  /** Of the tier in front: what this process knows. */
+  readonly bounds?: NearCacheBounds;
   /** In front of every key, e.g. `larkspur:answer:news:`. */
   readonly prefix: string;
   readonly clock: Clock;
@@ -43,90 +45,82 @@ const lookAgainMs = 60;
  */
 export class RedisAnswerCache implements AnswerCache {
   readonly #parts: RedisAnswerCacheParts;
-  readonly #written: LRUCache<string, true>;
-  readonly #absent: LRUCache<string, true>;
-  readonly #current: LRUCache<string, true>;
+  readonly #near: LoadingCache<CachedAnswer>;
+  // Until when no further answer to a question is written.
+  readonly #written = new LRUCache<string, number>({ max: remembered });
 
   constructor(parts: RedisAnswerCacheParts) {
     this.#parts = parts;
-    const options = { max: remembered, ...ageBy(parts.clock) };
-    this.#written = new LRUCache({ ...options, ttl: writeEveryMs });
-    this.#absent = new LRUCache({ ...options, ttl: absentMs });
-    this.#current = new LRUCache({ ...options, ttl: lookAgainMs });
+    const { bounds = answerBounds, redis, clock } = parts;
+    this.#near = new LoadingCache({
+      ...{ bounds, clock, sizeOf: sizeOfAnswer },
+      ready: () => redis.ready(),
+      // Also while Redis is away: it is asked no more often then.
+      againMs: () => lookAgainMs,
+      load: (key, kept) => this.#read(key, kept),
+    });
   }
 
   get(key: string): CachedAnswer | undefined {
-    const known = this.#parts.near.get(key);
-    if (known !== undefined && !this.#current.has(key)) this.#lookAgain(key);
-    return known;
+    return this.#near.known(key)?.value;
   }
 
   mayKnow(key: string): boolean {
-    return this.#parts.redis.ready() && !this.#absent.has(key);
+    return this.#parts.redis.ready() && this.#near.known(key) === undefined;
   }
 
   lookUp(key: string): Observable<CachedAnswer | undefined> {
     return new Observable((subscriber) => {
-      const known = this.get(key);
-      if (known !== undefined || !this.mayKnow(key)) {
-        subscriber.next(known);
-        subscriber.complete();
-        return undefined;
-      }
-      const answer = (found: CachedAnswer | undefined): void => {
+      const answer = (): void => {
         cancel();
-        subscriber.next(found);
+        subscriber.next(this.get(key));
         subscriber.complete();
       };
-      const cancel = this.#parts.timers.after(patienceMs, () => answer(undefined));
-      this.#read(key).then(answer, () => answer(undefined));
-      return cancel;
+      let cancel = (): void => undefined;
+      if (!this.mayKnow(key)) {
+        answer();
+        return undefined;
+      }
+      cancel = this.#parts.timers.after(patienceMs, answer);
+      this.#near.look(key).then(answer, answer);
+      return () => cancel();
     });
   }
 
   put(key: string, answer: CachedAnswer, ttlMs: number): void {
-    const { near, redis } = this.#parts;
-    near.put(key, answer, ttlMs);
-    this.#absent.delete(key);
-    this.#believe(key, ttlMs);
-    if (answer.body.length > mostBytes || this.#written.has(key) || !redis.ready()) return;
-    this.#written.set(key, true);
+    const { redis, clock } = this.#parts;
+    this.#near.put(key, answer, lifeOf(ttlMs));
+    const nowMs = clock.now();
+    if (answer.body.length > mostBytes || (this.#written.get(key) ?? 0) > nowMs || !redis.ready()) return;
+    this.#written.set(key, nowMs + writeEveryMs);
     const write = redis.run('answer-put', (client) => client.set(this.#name(key), packed(answer), 'PX', ttlMs));
     // It is written again with the next answer.
     write.catch(() => this.#written.delete(key));
   }
 
-  #lookAgain(key: string): void {
-    // Also while Redis is away: it is asked no more often then.
-    this.#current.set(key, true);
-    if (this.#parts.redis.ready()) this.#read(key).catch(() => undefined);
-  }
-
-  #believe(key: string, leftMs: number): void {
-    this.#current.set(key, true, { ttl: Math.max(lookAgainMs, Math.round(leftMs * lookAgainShare)) });
-  }
-
-  async #read(key: string): Promise<CachedAnswer | undefined> {
-    const { redis, near, random } = this.#parts;
+  async #read(key: string, kept: () => CachedAnswer | undefined): Promise<Loaded<CachedAnswer>> {
+    const { redis, random } = this.#parts;
     const name = this.#name(key);
     const [bytes, leftMs] = await redis.run('answer-get', (client) =>
       Promise.all([client.getBuffer(name), client.pttl(name)]),
     );
     const found = bytes === null || leftMs <= 0 ? undefined : unpacked(bytes);
-    if (found === undefined) {
-      this.#absent.set(key, true, { ttl: Math.ceil(absentMs * (0.75 + random.next() / 2)) });
-      return undefined;
-    }
-    this.#believe(key, leftMs);
     // Meanwhile this process may have asked itself.
-    if (found.storedAtMs >= (near.get(key)?.storedAtMs ?? 0)) near.put(key, found, leftMs);
-    return near.get(key);
+    const here = kept();
+    if (here !== undefined && (found === undefined || found.storedAtMs < here.storedAtMs)) return 'keep';
+    if (found !== undefined) return { value: found, ...lifeOf(leftMs) };
+    const lifeMs = Math.ceil(absentMs * (0.75 + random.next() / 2));
+    return { value: undefined, freshMs: lifeMs, lifeMs };
   }
 
   // The question itself may hold what must not stand in a key, and is as long as it likes.
   #name(key: string): string {
     return this.#parts.prefix + hash('sha256', key, 'hex').slice(0, 32);
   }
+}
+
+function lifeOf(lifeMs: number): Life {
+  return { lifeMs, freshMs: Math.max(lookAgainMs, Math.round(lifeMs * lookAgainShare)) };
 }
 
 /** One line of JSON, then the bytes of the body. */

@@ -1,39 +1,24 @@
-import { LRUCache } from 'lru-cache';
 import { of } from 'rxjs';
 
+import { NearCache, type NearCacheBounds } from '../../operators/cache/near-cache.ts';
 import type { AnswerCache, CachedAnswer } from '../../ports/answer-cache.ts';
 import type { Clock } from '../../ports/clock.ts';
 
-/** Bounds of the memory tier. */
-export interface AnswerCacheOptions {
-  readonly maxEntries: number;
-  readonly maxBytes: number;
-}
+/** How much a process keeps of the answers of one upstream. */
+export const answerBounds: NearCacheBounds = { maxEntries: 10_000, maxBytes: 16 * 1_048_576 };
 
-// What an entry costs beside its key and body.
-const overheadBytes = 200;
-
-/** Lets an `LRUCache` count ages on a clock of ours: it takes the time 0 for "none", and caches the time by a timer. */
-export function ageBy(clock: Clock): { readonly perf: { now(): number }; readonly ttlResolution: 0 } {
-  return { perf: { now: () => clock.now() + 1 }, ttlResolution: 0 };
-}
+/** Bytes of a kept answer. */
+export const sizeOfAnswer = ({ body }: CachedAnswer): number => body.length;
 
 /** Last good answers in the memory of this process, the least recently used go first. */
-export function memoryAnswerCache(
-  clock: Clock,
-  options: AnswerCacheOptions = { maxEntries: 10_000, maxBytes: 16 * 1_048_576 },
-): AnswerCache {
-  const answers = new LRUCache<string, CachedAnswer>({
-    max: options.maxEntries,
-    maxSize: options.maxBytes,
-    sizeCalculation: (answer, key) => answer.body.length + key.length + overheadBytes,
-    ...ageBy(clock),
-  });
+export function memoryAnswerCache(clock: Clock, bounds = answerBounds): AnswerCache {
+  const answers = new NearCache<CachedAnswer>(bounds, sizeOfAnswer);
+  const get = (key: string): CachedAnswer | undefined => answers.get(key, clock.now())?.value;
   const cache: AnswerCache = {
-    get: (key) => answers.get(key),
+    get,
     mayKnow: () => false,
-    lookUp: (key) => of(answers.get(key)),
-    put: (key, answer, ttlMs) => void answers.set(key, answer, { ttl: ttlMs }),
+    lookUp: (key) => of(get(key)),
+    put: (key, answer, ttlMs) => answers.put(key, answer, { freshMs: ttlMs, lifeMs: ttlMs }, clock.now()),
   };
   return cache;
 }

@@ -1,6 +1,5 @@
 import { RedisAnswerCache } from '../../../src/adapters/redis/answer-cache.ts';
 import type { RedisConnection } from '../../../src/adapters/redis/client.ts';
-import { memoryAnswerCache } from '../../../src/adapters/system/answer-cache.ts';
 import { systemClock, systemRandom, systemTimers } from '../../../src/adapters/system/clock.ts';
 import { only } from '../../support/only.ts';
 
@@ -33,7 +32,7 @@ export class Reader {
           return redis.run(name, task);
         },
       },
-      near: memoryAnswerCache(systemClock, { maxEntries, maxBytes: 64 * 1_048_576 }),
+      bounds: { maxEntries, maxBytes: 64 * 1_048_576 },
       prefix,
       ...{ clock: systemClock, timers: systemTimers, random: systemRandom },
     });

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { RedisAnswerCache } from '../../../src/adapters/redis/answer-cache.ts';
 import type { RedisConnection } from '../../../src/adapters/redis/client.ts';
-import { memoryAnswerCache } from '../../../src/adapters/system/answer-cache.ts';
 import { systemClock, systemTimers } from '../../../src/adapters/system/clock.ts';
 import type { CachedAnswer } from '../../../src/ports/answer-cache.ts';
 import { connectRedis } from '../../support/redis.ts';
@@ -41,7 +40,6 @@ describeWithEachRedis('last good answers', (url) => {
           return redis.run(name, task);
         },
       },
-      near: memoryAnswerCache(systemClock),
       prefix: `larkspur:answer:${prefix}:`,
       clock: systemClock,
       timers: systemTimers,
@@ -150,7 +148,7 @@ describe('last good answers while Redis is away', () => {
   it('are those of this process, at once', async () => {
     const redis = connectRedis('redis://127.0.0.1:1');
     const parts = { clock: systemClock, timers: systemTimers, random: seededRandom(1) };
-    const one = new RedisAnswerCache({ redis, near: memoryAnswerCache(systemClock), prefix: 'x:', ...parts });
+    const one = new RedisAnswerCache({ redis, prefix: 'x:', ...parts });
     one.put('question', answer('1'), 60_000);
 
     expect([one.get('question'), one.mayKnow('other')]).toEqual([answer('1'), false]);
