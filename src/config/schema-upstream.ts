@@ -126,18 +126,46 @@ const breaker = section(
   'Circuit breaker',
 );
 
-/** What a promise is made of, for upstreams and routes. */
-export const promise = {
-  objective: Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1, description: 'share that is to go well' }),
-  windowMs: Type.Integer({ minimum: 3_600_000, maximum: 90 * 86_400_000, description: 'over how long' }),
-  burnRates: section(
-    {
-      page: Type.Number({ minimum: 1, maximum: 1_000 }),
-      ticket: Type.Number({ minimum: 1, maximum: 1_000 }),
-    },
-    'from which on somebody is told; 1 uses the budget up in just the window',
+/** Numbers that an upstream has, and each group of its APIs. */
+const policies = {
+  concurrency: count('calls in flight at once', 1, 10_000),
+  concurrencyFloor: count(
+    'timeouts narrow the concurrency down to this; the same as concurrency: they do not',
+    1,
+    10_000,
   ),
+  connections: count('open sockets per address', 1, 10_000),
+  timeouts: section({
+    connectMs: ms('to open a socket'),
+    attemptMs: ms('for one attempt'),
+    totalMs: ms('for all attempts made one after another'),
+  }),
+  retry: orOff(retry),
+  breaker: orOff(breaker),
 };
+
+const limit = section(
+  {
+    perSecond: count('calls in any second'),
+    perMinute: count('calls in any minute'),
+    limit: count('calls in any window of windowMs'),
+    windowMs: ms('length of the window'),
+  },
+  '{ perSecond }, { perMinute } or { limit, windowMs }',
+);
+
+const group = section(
+  {
+    paths: Type.Array(Type.String({ pattern: '^/', maxLength: 500 }), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'paths of its calls, * for any characters',
+    }),
+    tier: limit,
+    ...policies,
+  },
+  'calls by path, or by the tier that Feishu documents, with breaker, slots, sockets and budget of their own',
+);
 
 /** One upstream as it is written. */
 export const upstreamSchema = section(
@@ -150,39 +178,19 @@ export const upstreamSchema = section(
       description: 'several equal addresses, chosen by health; instead of baseUrl',
     }),
     preset: oneOf(presetNames, 'numbers to start from'),
-    concurrency: count('calls in flight at once', 1, 10_000),
-    concurrencyFloor: count(
-      'timeouts narrow the concurrency down to this; the same as concurrency: they do not',
-      1,
-      10_000,
-    ),
+    ...policies,
     bucketConcurrency: count('calls in flight at once per quota bucket', 1, 10_000),
     bulkSpreadMs: Type.Integer({
       minimum: 0,
       maximum: 1_200_000,
       description: 'bulk calls that come at a full or half hour are spread over so long after it; 0: they are not',
     }),
-    connections: count('open sockets per address', 1, 10_000),
     maxResponseBytes: count('a longer answer ends as response_too_large', 1024, 64 * 1024 * 1024),
-    timeouts: section({
-      connectMs: ms('to open a socket'),
-      attemptMs: ms('for one attempt'),
-      totalMs: ms('for all attempts made one after another'),
+    limits: Type.Array(limit, { maxItems: 8 }),
+    groups: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$' }), group, {
+      additionalProperties: false,
+      description: 'APIs with numbers of their own: small letters, digits, dash, underscore',
     }),
-    retry: orOff(retry),
-    breaker: orOff(breaker),
-    limits: Type.Array(
-      section(
-        {
-          perSecond: count('calls in any second'),
-          perMinute: count('calls in any minute'),
-          limit: count('calls in any window of windowMs'),
-          windowMs: ms('length of the window'),
-        },
-        '{ perSecond }, { perMinute } or { limit, windowMs }',
-      ),
-      { maxItems: 8 },
-    ),
     fallback: orOff(
       section({
         cacheTtlMs: ms('how old a last good answer may be'),
@@ -206,10 +214,6 @@ export const upstreamSchema = section(
       'a GET that tells how it is, on /admin/api-health; no call depends on it',
     ),
     cache: section({ ttlMs: ms('how long a good answer to a GET serves later ones without a call') }),
-    slo: section(
-      { ...promise, latencyMs: ms('from reading a call to its live answer; what takes longer did not go well') },
-      'share of its calls that get a live answer in time',
-    ),
     use: Type.Array(Type.String({ minLength: 1 }), {
       description: 'modules that see each attempt: export default { before, after }',
     }),

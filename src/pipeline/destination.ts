@@ -9,7 +9,7 @@ import type { RetryPlan } from '../operators/retry/retry-plan.ts';
 import type { TargetView } from '../operators/targets/target-choice.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
-import type { Profile } from '../ports/profile.ts';
+import type { CallPlan, Profile } from '../ports/profile.ts';
 import type { TokenSource } from '../ports/token-source.ts';
 import type { Upstream } from '../ports/upstream.ts';
 
@@ -30,6 +30,10 @@ export interface FallbackPolicy extends FallbackOptions {
  */
 export interface Destination {
   readonly name: string;
+  /** Its name, for a group of its APIs with that of the group behind it: what has slots of its own. */
+  readonly place: string;
+  /** Groups of its APIs, by name: the same upstream with numbers of their own. */
+  readonly groups: ReadonlyMap<string, Destination>;
   readonly profile: Profile;
   readonly upstream: Upstream;
   /** How its addresses are, where it has several; else empty. */
@@ -72,4 +76,14 @@ export interface Destination {
    * that a slot never waits for a claim.
    */
   readonly working: Bulkhead;
+}
+
+/** Where a call is made: at its upstream, or at the group of APIs that it is of. */
+export function atGroup(destination: Destination, { group }: Pick<CallPlan, 'group'>): Destination {
+  return (group === undefined ? undefined : destination.groups.get(group)) ?? destination;
+}
+
+/** All that have slots of their own: upstreams, each with its groups behind it. */
+export function placesOf(destinations: ReadonlyMap<string, Destination>): Destination[] {
+  return [...destinations.values()].flatMap((destination) => [destination, ...destination.groups.values()]);
 }

@@ -7,7 +7,7 @@ import type { Labels, Metrics } from '../ports/metrics.ts';
 import type { AssignedPartition } from '../ports/record-source.ts';
 
 import type { ClaimKeeper } from './claim-keeper.ts';
-import type { Destination } from './destination.ts';
+import { type Destination, placesOf } from './destination.ts';
 import type { Decoded } from './job.ts';
 import type { Lines } from './lines.ts';
 import type { Partitions } from './partitions.ts';
@@ -87,10 +87,10 @@ function houseGauges(metrics: Metrics, observed: Observed): void {
   metrics.gauge('larkspur_claims_open', 'Claims held by this process', [], () => [[{}, keeper.size] as const]);
   const each = <T>(read: (destination: Destination) => T) => [...destinations.values()].map(read);
   metrics.gauge('larkspur_in_flight', 'Attempts at an upstream', ['upstream'], () =>
-    each((d) => [{ upstream: d.name }, d.slots.inUse] as const),
+    placesOf(destinations).map((d) => [{ upstream: d.place }, d.slots.inUse] as const),
   );
   metrics.gauge('larkspur_concurrency_limit', 'Attempts that may be made at an upstream at once', ['upstream'], () =>
-    each((d) => [{ upstream: d.name }, d.width.limit] as const),
+    placesOf(destinations).map((d) => [{ upstream: d.place }, d.width.limit] as const),
   );
   metrics.gauge('larkspur_breaker_state', '0 closed, 1 ramp, 2 half-open, 3 open', ['upstream', 'breaker'], () =>
     each((d) =>

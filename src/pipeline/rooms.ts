@@ -1,5 +1,5 @@
-/** Room in which the lanes of an upstream wait for one of its slots. */
-export const slotsRoom = (destination: string): string => `slots:${destination}`;
+/** Room in which lanes wait for a slot of an upstream, or of a group of its APIs. */
+export const slotsRoom = (place: string): string => `slots:${place}`;
 
 /** Room in which lanes wait for an open breaker. */
 export const breakerRoom = (destination: string, key: string): string => `breaker:${destination}:${key}`;
@@ -19,13 +19,13 @@ export interface Rooms {
 const known = new WeakMap<object, Map<string, Rooms>>();
 
 /** The rooms of calls with that breaker, the same strings each time: lanes look rooms up by them several times per call. */
-export function roomsOf(destination: { readonly name: string }, breakerKey: string): Rooms {
+export function roomsOf(destination: { readonly name: string; readonly place: string }, breakerKey: string): Rooms {
   let byKey = known.get(destination);
   if (byKey === undefined) known.set(destination, (byKey = new Map<string, Rooms>()));
   let rooms = byKey.get(breakerKey);
   if (rooms === undefined) {
-    const { name } = destination;
-    byKey.set(breakerKey, (rooms = { slots: slotsRoom(name), breaker: breakerRoom(name, breakerKey) }));
+    const { name, place } = destination;
+    byKey.set(breakerKey, (rooms = { slots: slotsRoom(place), breaker: breakerRoom(name, breakerKey) }));
   }
   return rooms;
 }

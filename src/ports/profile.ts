@@ -38,6 +38,8 @@ export interface CallPlan {
   readonly api: string;
   /** Which breaker watches it: host and API group. */
   readonly breakerKey: string;
+  /** The group of APIs that has numbers of its own; absent: none. */
+  readonly group?: string;
   /** Buckets it draws from; the first is the one a refusal without a better hint cools down. */
   readonly limits: readonly LimitKey[];
   readonly repeat: Repeat;
@@ -56,6 +58,13 @@ export interface Unplannable {
   readonly reason: Extract<DeadLetterReason, 'invalid_call' | 'unroutable'>;
   readonly at: string;
   readonly message: string;
+}
+
+/** Which calls are of a group of APIs. */
+export interface GroupRule {
+  readonly name: string;
+  /** Whether a call with this path, whose API has this documented tier, is one of them. */
+  has(path: string, tier: readonly RateWindow[]): boolean;
 }
 
 /** What the pipeline must know about one kind of upstream. Pure and synchronous: no I/O, no clock. */

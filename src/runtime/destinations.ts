@@ -10,8 +10,6 @@ import type { Cover } from '../model/cover.ts';
 import { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
 import { after } from '../operators/interop/after.ts';
 import { SharedLimiter } from '../operators/limit/shared-limiter.ts';
-import { type BudgetOptions, retryDefaults } from '../operators/retry/options.ts';
-import { RetryBudget } from '../operators/retry/retry-budget.ts';
 import { TargetChoice } from '../operators/targets/target-choice.ts';
 import { DeadLetterBrake } from '../pipeline/dead-letter-brake.ts';
 import type { Destination } from '../pipeline/destination.ts';
@@ -24,8 +22,11 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { OwnOperator } from '../ports/own-operator.ts';
 import type { QuotaLog } from '../ports/quota-log.ts';
 import type { Random } from '../ports/random.ts';
+import type { Upstream } from '../ports/upstream.ts';
 
-import { policiesOf, prefixOf, type Replaceable, replacePolicies } from './policies.ts';
+import { apiGroup } from './api-group.ts';
+import { budgetsOf } from './budgets.ts';
+import { type Grouped, policiesOf, prefixOf, type Replaceable, replacePolicies } from './policies.ts';
 import { profileOf } from './profiles.ts';
 
 /** The upstreams of a process, with the sockets to them. */
@@ -72,7 +73,7 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
   const processSlots = new Slots(config.worker.inFlight);
   const cover = coverOf(config);
   const pools = new Map<string, readonly OriginPool[]>();
-  const byName = new Map<string, Destination & Replaceable>();
+  const byName = new Map<string, Destination & Grouped>();
   const configs = new Map<string, UpstreamConfig>();
   const tokens = new Map<string, FeishuTokens>();
   parts.metrics.gauge('larkspur_tokens', 'Tokens kept in this process', ['upstream'], () =>
@@ -82,7 +83,14 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
     const options = { connections: upstream.connections, connectTimeoutMs: upstream.timeouts.connectMs };
     const own = upstream.targets.map((url) => new OriginPool(url, options, parts.clock));
     pools.set(upstream.name, own);
-    const destination = destinationOf(upstream, config, cover, own, processSlots, parts);
+    const ofGroup = (group: string, policies: UpstreamConfig): readonly OriginPool[] => {
+      const { connections, timeouts } = policies;
+      const poolOptions = { connections, connectTimeoutMs: timeouts.connectMs };
+      const made = policies.targets.map((url) => new OriginPool(url, poolOptions, parts.clock));
+      pools.set(`${upstream.name}/${group}`, made);
+      return made;
+    };
+    const destination = destinationOf(upstream, config, cover, own, ofGroup, processSlots, parts);
     if (destination.tokens !== undefined) tokens.set(upstream.name, destination.tokens);
     byName.set(upstream.name, destination);
     configs.set(upstream.name, upstream);
@@ -107,8 +115,9 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
           config.apps,
           parts.random,
           pools.get(after.name) ?? [],
+          (group) => pools.get(`${after.name}/${group}`) ?? [],
         );
-        const breakersBefore = change.replaced.includes('breaker') ? keys : [];
+        const breakersBefore = change.replaced.some((what) => /(^|\.)breaker$/.test(what)) ? keys : [];
         return change.replaced.length + change.waiting.length === 0 ? [] : [{ destination, ...change, breakersBefore }];
       }),
     closeAfter: async (stopping) => {
@@ -129,22 +138,29 @@ function destinationOf(
   { apps }: Config,
   cover: Cover,
   pools: readonly OriginPool[],
+  poolsOfGroup: (group: string, policies: UpstreamConfig) => readonly OriginPool[],
   processSlots: Slots,
   { clock, timers, random, metrics, quota, answers, shared, own, log }: DestinationParts,
-): Destination & Replaceable & { readonly tokens: FeishuTokens | undefined } {
+): Destination & Grouped & { readonly tokens: FeishuTokens | undefined } {
   const { name, baseUrl, retry } = upstream;
   const { maxResponseBytes, targets } = upstream;
   const choice = new TargetChoice(targets.length, random);
-  const senders = pools.map((pool) => new HttpUpstream(pool, { maxResponseBytes }));
-  const [only, ...others] = senders;
-  const sender = only !== undefined && others.length === 0 ? only : new TargetedUpstream(senders, choice, clock);
+  const senderOver = (some: readonly OriginPool[]): Upstream => {
+    const senders = some.map((pool) => new HttpUpstream(pool, { maxResponseBytes }));
+    const [only, ...others] = senders;
+    return only !== undefined && others.length === 0 ? only : new TargetedUpstream(senders, choice, clock);
+  };
+  const sender = senderOver(pools);
+  const groups = new Map<string, Destination & Replaceable>();
   const width = (): number => destination.width.limit;
   const destination: ReturnType<typeof destinationOf> = {
     name,
+    place: name,
+    groups,
     profile: profileOf(upstream, apps),
     upstream: sender,
     targets: (nowMs) =>
-      others.length === 0 ? [] : choice.views(nowMs).map((view, index) => ({ url: targets[index] ?? '', ...view })),
+      targets.length === 1 ? [] : choice.views(nowMs).map((view, index) => ({ url: targets[index] ?? '', ...view })),
     tokens:
       upstream.profile === 'feishu'
         ? new FeishuTokens({
@@ -158,7 +174,7 @@ function destinationOf(
     cover,
     limiter: new SharedLimiter({ log: quota, clock, timers }),
     ...policiesOf(upstream, apps, random),
-    budget: budgets(retry === 'off' ? retryDefaults.budget : retry.budget, () => quota.fleet().replicas),
+    budget: budgetsOf(retry, quota),
     brake: new DeadLetterBrake(),
     own: ownOperators(upstream, own, log),
     answers: answers(name),
@@ -168,20 +184,14 @@ function destinationOf(
     bulkSpreadMs: upstream.bulkSpreadMs,
     bucketLimit: upstream.bucketConcurrency,
   };
+  for (const { name: group, policies } of upstream.groups) {
+    const to = senderOver(poolsOfGroup(group, policies));
+    groups.set(group, apiGroup(destination, { name: group, policies }, to, { processSlots, random, quota }));
+  }
   return destination;
 }
 
 function ownOperators({ use }: UpstreamConfig, known: DestinationParts['own'], log: Logger): OwnOperators | undefined {
   const operators = use.flatMap((module) => known.get(module) ?? []);
   return operators.length === 0 ? undefined : new OwnOperators(operators, log);
-}
-
-/** One budget per breaker key, shared by all replicas: their number is bounded by the API groups of the catalogue. */
-function budgets(options: BudgetOptions, replicas: () => number): (breakerKey: string) => RetryBudget {
-  const byKey = new Map<string, RetryBudget>();
-  return (breakerKey) => {
-    let budget = byKey.get(breakerKey);
-    if (budget === undefined) byKey.set(breakerKey, (budget = new RetryBudget(options, replicas)));
-    return budget;
-  };
 }

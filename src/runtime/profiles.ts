@@ -1,18 +1,30 @@
 import { feishuProfile } from '../adapters/feishu/profile.ts';
 import { httpProfile } from '../adapters/http/http-profile.ts';
-import type { Config, UpstreamConfig } from '../config/config.ts';
+import type { Config, GroupConfig, UpstreamConfig } from '../config/config.ts';
 import type { Call } from '../model/call.ts';
 import type { Fault } from '../model/http.ts';
-import type { Profile } from '../ports/profile.ts';
+import { fits } from '../model/pattern.ts';
+import type { GroupRule, Profile, RateWindow } from '../ports/profile.ts';
 
 /** What is known about a configured upstream. */
 export function profileOf(
-  { name, profile, baseUrl, limits, idempotencyKey }: UpstreamConfig,
+  { name, profile, baseUrl, limits, idempotencyKey, groups }: UpstreamConfig,
   apps: Config['apps'],
 ): Profile {
+  const shared = { upstream: name, baseUrl, groups: groups.map(ruleOf) };
   return profile === 'feishu'
-    ? feishuProfile({ upstream: name, apps, baseUrl, ...(limits.length > 0 ? { limits: { '*': limits } } : {}) })
-    : httpProfile({ upstream: name, baseUrl, limits, idempotencyKey });
+    ? feishuProfile({ ...shared, apps, ...(limits.length > 0 ? { limits: { '*': limits } } : {}) })
+    : httpProfile({ ...shared, limits, idempotencyKey });
+}
+
+function ruleOf({ name, paths, tier }: GroupConfig): GroupRule {
+  const ofTier = ({ limit, windowMs }: RateWindow): boolean => limit === tier?.limit && windowMs === tier.windowMs;
+  return {
+    name,
+    has: (path, windows) =>
+      (paths === undefined || paths.some((pattern) => fits(pattern, path))) &&
+      (tier === undefined || windows.some(ofTier)),
+  };
 }
 
 /** What can be said of a call before it is stored. */

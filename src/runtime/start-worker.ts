@@ -71,6 +71,11 @@ export function startWorker(
           destination.slots.widened();
           house.lanes.wake(slotsRoom(name));
         }
+        for (const [group, { place, slots }] of destination.groups) {
+          if (!replaced.includes(`groups.${group}.concurrency`)) continue;
+          slots.widened();
+          house.lanes.wake(slotsRoom(place));
+        }
         for (const key of breakersBefore) house.lanes.wake(breakerRoom(name, key));
         parts.log.info({ upstream: name, replaced, waiting }, 'an upstream follows its changed policies');
       }

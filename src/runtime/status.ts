@@ -23,6 +23,9 @@ export function statusOf(house: House) {
       inFlight: destination.slots.inUse,
       slots: destination.slots.limit,
       waitingForSlot: destination.slots.waiting,
+      groups: [...destination.groups].map(([name, { slots }]) => ({
+        ...{ name, inFlight: slots.inUse, slots: slots.limit, waitingForSlot: slots.waiting },
+      })),
       limits: destination.limiter.snapshot(nowMs),
       quota: destination.limiter.uses(nowMs),
       breakers: [...(destination.breakers?.entries() ?? [])].map(([key, breaker]) => ({

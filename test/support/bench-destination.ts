@@ -105,6 +105,8 @@ export function benchDestination(name: string, settings: BenchUpstream, process:
     cacheMs: settings.cacheMs ?? 0,
     attemptMs,
     policies: 0,
+    place: name,
+    groups: new Map(),
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Call, methodOf } from '../../model/call.ts';
 import { encodeBody, encodeTarget } from '../../model/request-body.ts';
-import type { CallPlan, Profile, RateWindow, Unplannable } from '../../ports/profile.ts';
+import type { CallPlan, GroupRule, Profile, RateWindow, Unplannable } from '../../ports/profile.ts';
 import type { TokenNeed } from '../../ports/token-source.ts';
 
 import { type Api, apiCatalogue, serviceOf } from './catalogue/apis.ts';
@@ -20,6 +20,8 @@ export interface FeishuProfileOptions {
   readonly baseUrl: string;
   /** Windows that replace the documented tier, by label (`POST /open-apis/im/v1/messages`), or for all under `*`. */
   readonly limits?: Readonly<Record<string, readonly RateWindow[]>>;
+  /** Groups of its APIs; of several that fit the first counts. */
+  readonly groups?: readonly GroupRule[];
 }
 
 /** The tenant in keys and tokens of a call that names none: a self-built app has just one. */
@@ -34,8 +36,13 @@ export function feishuProfile(options: FeishuProfileOptions): Profile {
   const catalogue = apiCatalogue();
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/$/, '');
-  const upstream = options.upstream ?? 'feishu';
+  const { upstream = 'feishu', groups = [] } = options;
   const tenants = new Map(options.apps.map(({ id, tenant }) => [id, tenant]));
+
+  const serviceKey = (path: string): string => {
+    const service = serviceOf(path);
+    return catalogue.services.has(service) ? service : 'other';
+  };
 
   const plan = (call: Call, id: string): CallPlan | Unplannable => {
     const method = methodOf(call);
@@ -59,10 +66,11 @@ export function feishuProfile(options: FeishuProfileOptions): Profile {
       call,
     };
     const serial = serialKey(placed);
-    const service = serviceOf(call.path);
+    const group = groups.find((one) => one.has(call.path, api?.tier ?? []))?.name;
     return {
       api: label,
-      breakerKey: `${base.host}/${catalogue.services.has(service) ? service : 'other'}`,
+      breakerKey: `${base.host}/${group === undefined ? serviceKey(call.path) : `group/${group}`}`,
+      ...(group === undefined ? {} : { group }),
       limits: limitKeys(placed, options.limits?.[label] ?? options.limits?.['*']),
       repeat: keyed.repeat,
       ...(serial === undefined ? {} : { serial }),

@@ -5,7 +5,7 @@ import type { Exchange, Verdict } from '../../model/outcome.ts';
 import { encodeBody, encodeTarget } from '../../model/request-body.ts';
 import { transportVerdict } from '../../model/transport-verdict.ts';
 import { askedWaitMs } from '../../operators/retry/retry-after.ts';
-import type { CallPlan, Profile, RateWindow, Repeat } from '../../ports/profile.ts';
+import type { CallPlan, GroupRule, Profile, RateWindow, Repeat } from '../../ports/profile.ts';
 
 /** What may be set for a plain HTTP upstream. */
 export interface HttpProfileOptions {
@@ -17,6 +17,8 @@ export interface HttpProfileOptions {
   readonly limits?: readonly RateWindow[];
   /** How the upstream recognises a repeated POST or PATCH; absent: it does not. */
   readonly idempotencyKey?: IdempotencyKey | undefined;
+  /** Groups of its APIs; of several that fit the first counts. */
+  readonly groups?: readonly GroupRule[];
 }
 
 /** The upstream's promise to do a POST or PATCH once, however often it comes with the same key. */
@@ -43,6 +45,7 @@ export function httpProfile(options: HttpProfileOptions): Profile {
   const limits = [{ key: upstream, windows: options.limits ?? [], label: upstream }];
 
   const breakerKey = `${base.host}/${upstream}`;
+  const { groups = [] } = options;
   const keyHeader = options.idempotencyKey?.header.toLowerCase();
   const unsafe: Repeat =
     options.idempotencyKey === undefined
@@ -51,11 +54,13 @@ export function httpProfile(options: HttpProfileOptions): Profile {
 
   const plan = (call: Call, id: string): CallPlan => {
     const method = methodOf(call);
+    const group = groups.find((one) => one.has(call.path, []))?.name;
     const repeat: Repeat = method === 'POST' || method === 'PATCH' ? unsafe : { kind: 'always' };
     return {
       // Paths of a plain upstream are unbounded, so its label is the method alone.
       api: `${method} ${upstream}`,
-      breakerKey,
+      breakerKey: group === undefined ? breakerKey : `${breakerKey}/group/${group}`,
+      ...(group === undefined ? {} : { group }),
       limits,
       repeat,
       token: undefined,

@@ -22,7 +22,7 @@ export type BreakerWatcher = (key: string, change: BreakerChange, breaker: Break
  * closed is kept as long as a closed one can go instead.
  */
 export class BreakerRegistry {
-  readonly #options: BreakerRegistryOptions;
+  #options: BreakerRegistryOptions;
   readonly #breakers: LRUCache<string, Breaker>;
   readonly #watchers = new Set<BreakerWatcher>();
   #forced: ForcedState | undefined;
@@ -54,6 +54,19 @@ export class BreakerRegistry {
   /** Drops the breaker of a key, so that the next use makes one with fresh options. */
   forget(key: string): void {
     this.#breakers.delete(key);
+  }
+
+  /**
+   * Asks `optionsOf` from now on. Breakers of keys that have changed are made anew, and what a person imposed on them stays; the others
+   * keep their state.
+   */
+  replaceOptions(optionsOf: (key: string) => BreakerOptions, changed: (key: string) => boolean): void {
+    this.#options = { ...this.#options, optionsOf };
+    for (const [key, breaker] of [...this.entries()]) {
+      if (!changed(key)) continue;
+      this.forget(key);
+      if (breaker.forced !== this.#forced) this.get(key).force(breaker.forced);
+    }
   }
 
   /** Tells `watcher` each step of any breaker. Returns a function that ends it. */

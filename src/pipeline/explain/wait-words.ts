@@ -13,7 +13,6 @@ export const waitWords: Readonly<Record<WaitReason, string>> = {
   'rate-limit': 'quota',
   'half-hour': 'its second after the full or half hour',
   breaker: 'its upstream, which is not called at present',
-  paused: 'its upstream, which is paused',
   retry: 'its next attempt',
   claim: 'its claim',
   token: 'a token',
@@ -28,13 +27,14 @@ export function wallTime(clock: Clock, atMs: number): string | undefined {
 }
 
 /** No further attempt may begin. */
-export function slots({ destination: { name, slots: places, width } }: Job): Wait {
+export function slots({ destination: { name, place, slots: places, width }, plan: { group } }: Job): Wait {
   const narrowed = width.narrowed ? '; timeouts have narrowed how many there may be, answers widen it again' : '';
+  const own = group === undefined ? '' : `groups.${group}.`;
   return {
     what: 'slot',
-    on: name,
-    why: `${places.inUse} of ${places.limit} attempts at ${name} are under way, so no further one may begin${narrowed}`,
-    cure: `see why they take long (/admin/api-health); upstreams.${name}.concurrency sets how many there may be`,
+    on: place,
+    why: `${places.inUse} of ${places.limit} attempts at ${place} are under way, so no further one may begin${narrowed}`,
+    cure: `see why they take long (/admin/api-health); upstreams.${name}.${own}concurrency sets how many there may be`,
   };
 }
 
@@ -85,16 +85,6 @@ export function breaker({ destination, plan, breaker: own, attempts }: Job, { cl
     on: plan.breakerKey,
     why: `${destination.name} is not called at present: its breaker is ${seen?.state ?? 'open'}${forced}${last}`,
     cure: `see what ${destination.name} answers (/admin/api-health); the breaker tries again by itself`,
-  };
-}
-
-/** Somebody has paused the upstream. */
-export function paused({ destination: { name } }: Job, { pauses }: Looked): Wait {
-  return {
-    what: 'paused',
-    on: name,
-    why: `${name} is paused by ${pauses.heldBy(name).join(' and ')}`,
-    cure: `let it go on: PUT /admin/pauses/${name} with {"paused":false,"by":"..."}; /admin/playbooks shows what paused it`,
   };
 }
 

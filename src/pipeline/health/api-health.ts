@@ -15,6 +15,8 @@ export interface ApiHealth {
   readonly inFlight: number;
   readonly slots: number;
   readonly waitingForSlot: number;
+  /** Groups of its APIs that have slots of their own. */
+  readonly groups: readonly Pick<ApiHealth, 'name' | 'inFlight' | 'slots' | 'waitingForSlot'>[];
   /** Of an upstream with several addresses. */
   readonly targets: ReturnType<Destination['targets']>;
   readonly breakers: readonly {
@@ -41,7 +43,7 @@ export function apiHealth(house: Pick<House, 'destinations' | 'lanes' | 'clock'>
   return [...house.destinations.values()].map((destination) => healthOf(destination, errors, nowMs));
 }
 
-function healthOf(destination: Destination, errors: ReadonlyMap<Destination, Attempt>, nowMs: number): ApiHealth {
+function healthOf(destination: Destination, errors: ReadonlyMap<string, Attempt>, nowMs: number): ApiHealth {
   const { name, slots } = destination;
   const breakers = [...(destination.breakers?.entries() ?? [])].map(([key, breaker]) => {
     const { state, forced, calls, failures, slow } = breaker.snapshot(nowMs);
@@ -54,9 +56,12 @@ function healthOf(destination: Destination, errors: ReadonlyMap<Destination, Att
     inFlight: slots.inUse,
     slots: slots.limit,
     waitingForSlot: slots.waiting,
+    groups: [...destination.groups].map(([group, { slots: own }]) => ({
+      ...{ name: group, inFlight: own.inUse, slots: own.limit, waitingForSlot: own.waiting },
+    })),
     targets: destination.targets(nowMs),
     breakers,
-    lastError: errors.get(destination),
+    lastError: errors.get(name),
   };
 }
 
@@ -72,12 +77,13 @@ function worstOf(states: readonly HealthState[]): HealthState {
   return states.every((state) => state === 'healthy') ? 'healthy' : 'unhealthy';
 }
 
-function lastErrors({ lanes }: Pick<House, 'lanes'>): Map<Destination, Attempt> {
-  const newest = new Map<Destination, Attempt>();
+function lastErrors({ lanes }: Pick<House, 'lanes'>): Map<string, Attempt> {
+  const newest = new Map<string, Attempt>();
   for (const { item } of lanes.entries()) {
     const last = item.kind === 'call' ? item.attempts.at(-1) : undefined;
     if (item.kind !== 'call' || last === undefined || last.class === 'success') continue;
-    if (last.started > (newest.get(item.destination)?.started ?? '')) newest.set(item.destination, last);
+    const { name } = item.destination;
+    if (last.started > (newest.get(name)?.started ?? '')) newest.set(name, last);
   }
   return newest;
 }

@@ -14,7 +14,7 @@ import { deadlineOf } from '../../operators/timeout/deadline.ts';
 import type { Traces } from '../../operators/trace/traces.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AssignedPartition, SourceEvent } from '../../ports/record-source.ts';
-import type { Destination } from '../destination.ts';
+import { atGroup, type Destination } from '../destination.ts';
 import { resumed } from '../held-job.ts';
 import { type Decoded, type Ending, Job } from '../job.ts';
 import type { Outside, Received } from '../received.ts';
@@ -97,7 +97,7 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
   const id = call.id ?? (round > 0 ? first : undefined) ?? received.origin;
   const plan = destination.profile.plan(call, call.id ?? first ?? id);
   if ('reason' in plan) return refused(plan.reason, `${plan.at} ${plan.message}`);
-  const request = { call, id, destination, plan, round };
+  const request = { call, id, destination: atGroup(destination, plan), plan, round };
   if (state !== undefined) return resumed(received, request, state, context.clock);
   return new Job(received, request, deadlineOf(call, record.timestampMs, context.clock));
 }
