@@ -3,12 +3,11 @@ import type { Command } from 'commander';
 import { describe } from '../config/describe.ts';
 import { editorSchema } from '../config/editor-schema.ts';
 import { mistakesOf } from '../config/mistake.ts';
-import { askConfig } from '../runtime/ask-config.ts';
 
 import { type ConfigOptions, loadFrom, withConfigOptions } from './config-options.ts';
 import { print, printJson } from './output.ts';
 
-type Options = ConfigOptions & { readonly json?: boolean; readonly live?: boolean; readonly url?: string };
+type Options = ConfigOptions & { readonly json?: boolean };
 
 /** `larkspur config check|show|schema`. */
 export function configCommand(command: Command): void {
@@ -18,8 +17,6 @@ export function configCommand(command: Command): void {
     .action(check);
   withConfigOptions(command.command('show'))
     .description('show every value in force and where it came from; secrets are masked')
-    .option('--live', 'as a running process has it now, with what playbooks have changed')
-    .option('--url <url>', 'admin port of that process (default: the configured one)')
     .option('--json', 'print one JSON array')
     .action(show);
   command
@@ -41,10 +38,8 @@ function check({ json, ...options }: Options): void {
   }
 }
 
-async function show({ json, live, url, ...options }: Options): Promise<void> {
-  const loaded = loadFrom(options);
-  const asked = live === true || url !== undefined;
-  const lines = asked ? await askConfig(loaded.config, url) : describe(loaded);
+function show({ json, ...options }: Options): void {
+  const lines = describe(loadFrom(options));
   if (json === true) {
     printJson(lines);
     return;

@@ -7,9 +7,12 @@ import { runRoles, type ServeOptions } from './serve.ts';
 export function workerCommand(command: Command): void {
   withConfigOptions(command)
     .option('--admin <host:port>', 'address of the admin port')
+    .option('--profile <name>', 'run the routes of this profile alone, in a group of its own, and make no calls')
     .addHelpText(
       'after',
       '\nStart more of them to share the partitions. Exit code 0: drained, 3: calls were cut off, 1: failed.',
     )
-    .action((options: ServeOptions) => runRoles(options, { worker: true, ingress: false }));
+    .action(({ profile, ...options }: ServeOptions & { readonly profile?: string }) =>
+      runRoles(options, { worker: true, ingress: false, ...(profile === undefined ? {} : { profile }) }),
+    );
 }

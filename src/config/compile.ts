@@ -1,8 +1,8 @@
 import { type BreakerOptions, breakerDefaults } from '../operators/breaker/options.ts';
 import { retryDefaults, type RetryOptions } from '../operators/retry/options.ts';
 
+import { compileAddress } from './address.ts';
 import type {
-  Address,
   Config,
   FallbackConfig,
   KafkaConfig,
@@ -13,11 +13,10 @@ import type {
 } from './config.ts';
 import { defaults, healthDefaults, idempotencyKeyDefaults, probeDefaults, serviceDefaults } from './defaults.ts';
 import { moduleUrl } from './module-url.ts';
-import type { Playbook } from './playbooks.ts';
+import { compileRouteTable } from './route-table.ts';
 import { compileRoutes } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
-import { compileSlos } from './slos.ts';
 
 /** A rule with this limit never applies; a number, so that arithmetic on it stays sound. */
 export const never = Number.MAX_SAFE_INTEGER;
@@ -26,11 +25,10 @@ export const never = Number.MAX_SAFE_INTEGER;
 export type PemTexts = ReadonlyMap<string, string>;
 
 /** Makes the frozen {@link Config} from a complete and faultless raw one. */
-export function compile(raw: RawConfig, pem: PemTexts, playbooks: readonly Playbook[] = []): Config {
+export function compile(raw: RawConfig, pem: PemTexts): Config {
   const upstreams: Record<string, UpstreamConfig> = Object.create(null) as Record<string, UpstreamConfig>;
   for (const [name, upstream] of Object.entries(raw.upstreams ?? {})) upstreams[name] = compileUpstream(name, upstream);
   const { ring, lanes, claims, commit, outcomeLines } = raw.worker ?? {};
-  const routes = compileRoutes(raw.routes);
   const config: Config = {
     kafka: raw.kafka === undefined ? undefined : compileKafka(raw.kafka, pem),
     redis: raw.redis?.url === undefined ? undefined : { ...serviceDefaults.redis, ...raw.redis, url: raw.redis.url },
@@ -62,11 +60,9 @@ export function compile(raw: RawConfig, pem: PemTexts, playbooks: readonly Playb
     ),
     upstreams,
     events: { ...defaults.events, ...raw.events },
-    routes,
-    slos: compileSlos(
-      raw,
-      routes.map(({ name }) => name),
-    ),
+    routes: compileRoutes(raw.routes),
+    routeTable: raw.routeTable === undefined ? undefined : compileRouteTable(raw.routeTable),
+    profiles: Object.fromEntries(Object.entries(raw.profiles ?? {}).map(([name, { routes = [] }]) => [name, routes])),
     worker: {
       inFlight: raw.worker?.inFlight ?? defaults.worker.inFlight,
       ring: { ...defaults.worker.ring, ...ring, capacity: powerOfTwo(ring?.capacity ?? defaults.worker.ring.capacity) },
@@ -76,7 +72,6 @@ export function compile(raw: RawConfig, pem: PemTexts, playbooks: readonly Playb
       outcomeLines: { ...defaults.worker.outcomeLines, ...outcomeLines },
     },
     tracing: compileTracing(raw.tracing),
-    playbooks,
     maskFields: raw.maskFields ?? defaults.maskFields,
     logLevel: raw.logLevel ?? defaults.logLevel,
     drainMs: raw.drainMs ?? defaults.drainMs,
@@ -115,12 +110,6 @@ function compileTracing(raw: RawConfig['tracing']): TracingConfig | undefined {
   return { ...serviceDefaults.tracing, ...raw, url };
 }
 
-/** `host:port` in parts; the brackets of an IPv6 literal go. */
-function compileAddress(text: string): Address {
-  const colon = text.lastIndexOf(':');
-  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
-}
-
 function powerOfTwo(atLeast: number): number {
   return 2 ** Math.ceil(Math.log2(atLeast));
 }
@@ -128,6 +117,7 @@ function powerOfTwo(atLeast: number): number {
 function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
   const { connectMs = 0, attemptMs = 0, totalMs = 0 } = raw.timeouts ?? {};
   const targets = (raw.targets ?? [raw.baseUrl ?? '']).map((url) => url.replace(/\/+$/, ''));
+  const { groups = {}, ...whole } = raw;
   return {
     name,
     profile: raw.profile ?? 'http',
@@ -145,6 +135,12 @@ function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
     breaker: raw.breaker === 'off' ? 'off' : compileBreaker(raw.breaker ?? {}),
     probe: compileProbe(raw),
     limits: (raw.limits ?? []).map(compileLimit),
+    groups: Object.entries(groups).map(([group, { paths, tier, ...own }]) => ({
+      name: group,
+      paths,
+      tier: tier === undefined ? undefined : compileLimit(tier),
+      policies: compileUpstream(name, { ...whole, ...own }),
+    })),
     health: raw.health === undefined ? undefined : { ...healthDefaults, ...raw.health },
     fallback: raw.fallback === 'off' ? 'off' : compileFallback(raw.fallback ?? {}),
     cacheMs: raw.cache?.ttlMs ?? 0,

@@ -1,4 +1,4 @@
-import { defaults, serviceDefaults, upstreamDefaults } from './defaults.ts';
+import { defaults, routeTableDefaults, serviceDefaults, upstreamDefaults } from './defaults.ts';
 import { preset } from './presets.ts';
 import { hookUpstreams } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
@@ -24,6 +24,7 @@ export function complete(written: RawConfig, sourceOf: (path: Path) => string): 
     ...(written.kafka === undefined ? {} : { kafka: serviceDefaults.kafka }),
     ...(written.redis === undefined ? {} : { redis: serviceDefaults.redis }),
     ...(written.tracing === undefined ? {} : { tracing: serviceDefaults.tracing }),
+    ...(written.routeTable === undefined ? {} : { routeTable: tableDefaults(written.routeTable) }),
   };
   const ups: Record<string, RawUpstream> = {};
   const presetUps: Record<string, RawUpstream> = {};
@@ -33,6 +34,12 @@ export function complete(written: RawConfig, sourceOf: (path: Path) => string): 
     const under = { ...hooks[name], ...(own.preset === undefined ? {} : preset(own.preset, name)) };
     presetUps[name] = under;
     ups[name] = upstreamDefaults(name, merge(under, own) as RawUpstream);
+  }
+  for (const [name, own] of Object.entries(written.upstreams ?? {})) {
+    const upstream = ups[name];
+    if (own.groups === undefined || upstream === undefined) continue;
+    const above = merge(presetUps[name] ?? {}, own) as RawUpstream;
+    upstream.groups = groupDefaults(name, above, own.groups);
   }
   const below = merge({ ...bases, upstreams: ups }, { ...presets, upstreams: presetUps });
   const value = merge(below, written) as RawConfig;
@@ -44,6 +51,27 @@ export function complete(written: RawConfig, sourceOf: (path: Path) => string): 
   return { value, sources };
 }
 
+/** What holds for the groups of an upstream: what is written for it, and what follows from that and from what the group says. */
+function groupDefaults(
+  name: string,
+  { groups: _groups, ...upstream }: RawUpstream,
+  groups: NonNullable<RawUpstream['groups']>,
+): NonNullable<RawUpstream['groups']> {
+  return Object.fromEntries(
+    Object.entries(groups).map(([group, { paths: _paths, tier: _tier, ...own }]) => {
+      const written = merge(upstream, own) as RawUpstream;
+      const whole = merge(upstreamDefaults(name, written), written) as RawUpstream;
+      const { concurrency, concurrencyFloor, connections, timeouts, retry, breaker } = whole;
+      const all = { concurrency, concurrencyFloor, connections, timeouts, retry, breaker };
+      return [group, Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))];
+    }),
+  );
+}
+
+function tableDefaults({ mysql }: NonNullable<RawConfig['routeTable']>): NonNullable<RawConfig['routeTable']> {
+  return mysql === undefined ? routeTableDefaults : { ...routeTableDefaults, table: 'routing_rules' };
+}
+
 function source(
   path: Path,
   written: RawConfig,
@@ -51,6 +79,10 @@ function source(
   sourceOf: (path: Path) => string,
 ): string {
   if (valueAt(written, path) !== undefined) return sourceOf(path);
+  // What a group leaves out is what its upstream says.
+  if (path[0] === 'upstreams' && path[2] === 'groups') {
+    return source([...path.slice(0, 2), ...path.slice(4)], written, presets, sourceOf);
+  }
   const name = path[1];
   if (path[0] === 'upstreams' && typeof name === 'string' && valueAt(presets[name], path.slice(2)) !== undefined) {
     const named = written.upstreams?.[name]?.preset;

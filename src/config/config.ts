@@ -2,9 +2,6 @@ import type { RouteSpec } from '../model/route.ts';
 import type { BreakerOptions } from '../operators/breaker/options.ts';
 import type { RetryOptions } from '../operators/retry/options.ts';
 
-import type { Playbook } from './playbooks.ts';
-import type { SloConfig } from './slos.ts';
-
 /** A host and a port; port 0 takes a free one. */
 export interface Address {
   /** Without the brackets of an IPv6 literal. */
@@ -90,6 +87,17 @@ export interface ProbeConfig {
   readonly minExpireS: number;
 }
 
+/** Some of an upstream's APIs, with numbers of their own. */
+export interface GroupConfig {
+  readonly name: string;
+  /** Patterns of paths, `*` for any characters; `undefined`: any. */
+  readonly paths: readonly string[] | undefined;
+  /** A window of the documented tier; `undefined`: any tier. */
+  readonly tier: LimitConfig | undefined;
+  /** As its upstream, but for what the group has of its own. */
+  readonly policies: UpstreamConfig;
+}
+
 /** One API that calls go to. */
 export interface UpstreamConfig {
   readonly name: string;
@@ -119,6 +127,8 @@ export interface UpstreamConfig {
   /** `undefined`: calls themselves find out. */
   readonly probe: ProbeConfig | undefined;
   readonly limits: readonly LimitConfig[];
+  /** Of several that a call fits the first counts. */
+  readonly groups: readonly GroupConfig[];
   /** A GET that tells people how it is; `undefined`: nobody asks. */
   readonly health: { readonly path: string; readonly intervalMs: number; readonly timeoutMs: number } | undefined;
   readonly fallback: FallbackConfig | 'off';
@@ -126,6 +136,19 @@ export interface UpstreamConfig {
   readonly cacheMs: number;
   /** How the upstream recognises a repeated POST or PATCH; `undefined`: it does not. */
   readonly idempotencyKey: { readonly header: string; readonly windowMs: number } | undefined;
+}
+
+/** Routes that are kept beside the configuration. All times in milliseconds. */
+export interface RouteTableConfig {
+  readonly source:
+    | { readonly kind: 'file'; readonly file: string }
+    | { readonly kind: 'mysql'; readonly url: string; readonly table: string };
+  readonly timeoutMs: number;
+  readonly exportMs: number;
+  readonly sharedMs: number;
+  readonly freshMs: number;
+  readonly entries: number;
+  readonly bytes: number;
 }
 
 /** Sizes and times of the pipeline. */
@@ -171,8 +194,6 @@ export interface RedisConfig {
   /** How many replicas must have the claim of a call without a platform key before it goes out. */
   readonly replicas: number;
   readonly replicasWaitMs: number;
-  /** Longest wait for an answer, milliseconds. */
-  readonly timeoutMs: number;
 }
 
 /** Somebody who hands in calls. What is `undefined` is not limited. */
@@ -218,13 +239,14 @@ export interface Config {
   /** By name; `feishu` is always among them. Has no prototype, so any name may be looked up. */
   readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
   readonly events: EventsConfig;
+  /** Workers that run some routes in a group of their own: by name which ones, as patterns. */
+  readonly profiles: Readonly<Record<string, readonly string[]>>;
   readonly routes: readonly RouteSpec[];
-  /** What is promised of upstreams and routes. */
-  readonly slos: readonly SloConfig[];
+  /** `undefined`: there are no others. */
+  readonly routeTable: RouteTableConfig | undefined;
   readonly worker: WorkerConfig;
   /** `undefined`: nothing is traced. */
   readonly tracing: TracingConfig | undefined;
-  readonly playbooks: readonly Playbook[];
   /** Members of JSON bodies that nobody gets to see in results, messages and pages. */
   readonly maskFields: readonly string[];
   readonly logLevel: LogLevel;

@@ -1,7 +1,6 @@
 import { breakerDefaults } from '../operators/breaker/options.ts';
 import { adaptiveConcurrencyDefaults } from '../operators/bulkhead/adaptive-concurrency.ts';
 import { retryDefaults } from '../operators/retry/options.ts';
-import { sloDefaults } from '../operators/slo/slo-tracker.ts';
 
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
@@ -43,7 +42,6 @@ export const defaults = {
     commit: { intervalMs: 500, everyDone: 1_000 },
     outcomeLines: { successShare: 0.01, perSecond: 10 },
   },
-  playbooks: [],
   maskFields: [],
   logLevel: 'info',
   drainMs: 20_000,
@@ -64,9 +62,19 @@ export const serviceDefaults = {
     sessionTimeoutMs: 30_000,
     ssl: false,
   },
+  redis: { cluster: false, keyPrefix: 'larkspur:', replicas: 0, replicasWaitMs: 50 },
   tracing: { headers: {}, serviceName: 'larkspur', sampleRatio: 0.01, withheldFrom: [] },
-  redis: { cluster: false, keyPrefix: 'larkspur:', timeoutMs: 250, replicas: 0, replicasWaitMs: 50 },
 } satisfies RawConfig;
+
+/** What holds for a table of routes once it is declared. */
+export const routeTableDefaults = {
+  timeoutMs: 500,
+  exportMs: 3_600_000,
+  sharedMs: 300_000,
+  freshMs: 50,
+  entries: 10_000,
+  bytes: 64 * MiB,
+} satisfies RawConfig['routeTable'];
 
 /** What holds for a health check once it is declared. */
 export const healthDefaults = {
@@ -109,7 +117,6 @@ export function upstreamDefaults(name: string, written: RawUpstream): RawUpstrea
     limits: [],
     fallback: fallbackFor(written),
     ...(written.health === undefined ? {} : { health: healthDefaults }),
-    ...(written.slo === undefined ? {} : { slo: { ...sloDefaults, burnRates: { ...sloDefaults.burnRates } } }),
     ...(written.idempotencyKey === undefined ? {} : { idempotencyKey: idempotencyKeyDefaults }),
   };
 }

@@ -35,7 +35,8 @@ export function compileRoutes(routes: RawConfig['routes'] = []): RouteSpec[] {
   });
 }
 
-function targetOf({ http, handler, call, answer, topic, timeoutMs }: RawRoute): RouteTarget {
+/** Where a route as it is written leads. */
+export function targetOf({ http, handler, call, answer, topic, timeoutMs }: Omit<RawRoute, 'on'>): RouteTarget {
   if (http !== undefined) return { kind: 'http', upstream: hookName(http), path: new URL(http).pathname };
   if (handler !== undefined) {
     return { kind: 'handler', module: moduleUrl(handler), timeoutMs: timeoutMs ?? handlerTimeoutMs };

@@ -1,13 +1,14 @@
 import { isReservedHeader } from '../model/call.ts';
 import { isTree } from '../model/schema-words.ts';
 
-import { breakerRules } from './breaker-rules.ts';
 import type { Mistake } from './mistake.ts';
 import { notAbove, type Report } from './not-above.ts';
+import { groupRules, keysOf, limitKeys, policyRules } from './policy-rules.ts';
+import { profileRules } from './profiles.ts';
+import { routeTableRules } from './route-table.ts';
 import { routeTargets } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
-import { sloRules } from './slo-rules.ts';
 import { targetRules } from './target-rules.ts';
 import { type Path } from './tree.ts';
 
@@ -41,6 +42,8 @@ export function ruleMistakes(config: RawConfig, written: unknown): Mistake[] {
   apps(config, report);
   clients(config, report);
   routes(config, report);
+  routeTableRules(config, report);
+  profileRules(config, report);
   sizes(config, report);
   for (const [name, upstream] of Object.entries(config.upstreams ?? {})) {
     const own = isTree(names['upstreams']) ? names['upstreams'][name] : undefined;
@@ -117,7 +120,6 @@ function routes(config: RawConfig, report: Report): void {
       report([...at, 'name'], `is ${route.name}, which stands in the list before`);
     }
     if (route.name !== undefined) names.add(route.name);
-    if (route.slo !== undefined) sloRules([...at, 'slo'], route.slo, report);
     if (route.app !== undefined && !(config.apps ?? []).some(({ id }) => id === route.app)) {
       report([...at, 'app'], `is ${route.app}, which is not among apps`);
     }
@@ -136,14 +138,13 @@ function sizes(config: RawConfig, report: Report): void {
 }
 
 function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Report): void {
-  const name = at.join('.');
+  const written: RawUpstream = own;
   if (upstream.baseUrl === undefined && !('baseUrl' in own) && !('targets' in own)) {
     report([...at, 'baseUrl'], 'is missing, must be an http:// or https:// address');
   }
   if (upstream.cache !== undefined && upstream.cache.ttlMs === undefined) {
     report([...at, 'cache', 'ttlMs'], 'is missing: how old an answer may be depends on what it tells');
   }
-  if (upstream.slo !== undefined) sloRules([...at, 'slo'], upstream.slo, report);
   targetRules(at, own, report);
   const { header } = upstream.idempotencyKey ?? {};
   if (upstream.idempotencyKey !== undefined && upstream.profile === 'feishu') {
@@ -152,56 +153,11 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Rep
   if (header !== undefined && (isReservedHeader(header) || header.toLowerCase() === 'content-type')) {
     report([...at, 'idempotencyKey', 'header'], `is ${header}, which has its own meaning: name one for the key alone`);
   }
-  const { concurrencyFloor, concurrency } = upstream;
-  notAbove(report, [...at, 'concurrencyFloor'], concurrencyFloor, `${name}.concurrency`, concurrency);
-  const { connectMs, attemptMs, totalMs } = upstream.timeouts ?? {};
-  notAbove(report, [...at, 'timeouts', 'connectMs'], connectMs, `${name}.timeouts.attemptMs`, attemptMs);
-  notAbove(report, [...at, 'timeouts', 'attemptMs'], attemptMs, `${name}.timeouts.totalMs`, totalMs);
-  const { retry, breaker, fallback } = upstream;
-  if (typeof retry === 'object') {
-    notAbove(report, [...at, 'retry', 'baseMs'], retry.baseMs, `${name}.retry.capMs`, retry.capMs);
-    notAbove(report, [...at, 'retry', 'floorMs'], retry.floorMs, `${name}.retry.capMs`, retry.capMs);
-    notAbove(
-      report,
-      [...at, 'retry', 'attemptsInARow'],
-      retry.attemptsInARow,
-      `${name}.retry.maxAttempts`,
-      retry.maxAttempts,
-    );
-    notAbove(
-      report,
-      [...at, 'retry', 'budget', 'start'],
-      retry.budget?.start,
-      `${name}.retry.budget.cap`,
-      retry.budget?.cap,
-    );
-    if (typeof fallback === 'object') {
-      const after = fallback.afterAttempts;
-      notAbove(report, [...at, 'fallback', 'afterAttempts'], after, `${name}.retry.maxAttempts`, retry.maxAttempts);
-    }
-  }
-  if (typeof breaker === 'object') {
-    const b: Path = [...at, 'breaker'];
-    notAbove(report, [...b, 'coolDownMs'], breaker.coolDownMs, `${name}.breaker.maxOpenMs`, breaker.maxOpenMs);
-    notAbove(report, [...b, 'successesInARow'], breaker.successesInARow, `${name}.breaker.probes`, breaker.probes);
-    notAbove(
-      report,
-      [...b, 'failureRatio'],
-      breaker.failureRatio,
-      `${name}.breaker.adaptive.max`,
-      breaker.adaptive?.max,
-    );
-    notAbove(report, [...at, 'timeouts', 'attemptMs'], attemptMs, `${name}.breaker.probeLeaseMs`, breaker.probeLeaseMs);
-    breakerRules(b, breaker, report);
-    const ownBreaker = (own as RawUpstream).breaker;
-    if (typeof ownBreaker === 'object' && ownBreaker.probe !== undefined && upstream.profile !== 'feishu') {
-      const without = ownBreaker.probe.path === undefined;
-      if (without) report([...b, 'probe', 'path'], 'is missing: only Feishu has a token endpoint to ask instead');
-    }
-  }
+  policyRules(at, upstream, written.breaker, report);
+  groupRules(at, upstream, written, report);
   for (const [index, limit] of (upstream.limits ?? []).entries()) {
-    const keys = Object.keys(limit).sort().join(' and ');
-    if (!['perSecond', 'perMinute', 'limit and windowMs'].includes(keys)) {
+    const keys = keysOf(limit);
+    if (!limitKeys.has(keys)) {
       report(
         [...at, 'limits', index],
         `has ${keys || 'nothing'}, must be { perSecond }, { perMinute } or { limit, windowMs }`,

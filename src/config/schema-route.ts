@@ -1,7 +1,5 @@
 import { Type } from '@sinclair/typebox';
 
-import { promise, section } from './schema-upstream.ts';
-
 const expression = (description: string) => Type.String({ minLength: 1, maxLength: 20_000, description });
 
 /** One route as it is written. */
@@ -29,7 +27,6 @@ export const routeSchema = Type.Object(
       }),
     ),
     answer: Type.Optional(expression('jsonata expression that gives the answer to a callback')),
-    slo: Type.Optional(section(promise, 'share of its events that become a call or a record, or need none')),
     topic: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9._-]{1,200}$', description: 'topic, without the prefix' })),
   },
   { additionalProperties: false },

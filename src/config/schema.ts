@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 
+import { profiles, routeTable } from './schema-route-table.ts';
 import { routeSchema } from './schema-route.ts';
 import { headerName, oneOf, section, upstreamSchema } from './schema-upstream.ts';
 import { bytes, items, workerSchema } from './schema-worker.ts';
@@ -102,7 +103,6 @@ export const configSchema = Type.Partial(
           maximum: 10,
           description: 'replicas that must have the claim of a call without a platform key before it goes out',
         }),
-        timeoutMs: Type.Integer({ minimum: 10, maximum: 60_000, description: 'longest wait for an answer' }),
         replicasWaitMs: Type.Integer({
           minimum: 1,
           maximum: 200,
@@ -188,14 +188,11 @@ export const configSchema = Type.Partial(
         description: 'APIs by name: small letters, digits, dash, underscore',
       }),
       routes: Type.Array(routeSchema, { maxItems: 1000, description: 'which event goes where' }),
+      routeTable,
       events,
       worker: workerSchema,
       tracing,
-      playbooks: Type.Array(Type.String({ minLength: 1, maxLength: 500 }), {
-        maxItems: 100,
-        description: 'files of playbooks: when something is so for a time, then some steps',
-      }),
-      profiles: Type.Record(Type.String(), Type.Unknown(), { description: 'workers with topics of their own' }),
+      profiles,
       maskFields: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
         maxItems: 100,
         description: 'names of members in JSON bodies whose values are masked in results, messages and pages',

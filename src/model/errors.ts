@@ -23,6 +23,7 @@ export const errorCodes = [
   'sink_unavailable',
   'redis_unavailable',
   'redis_misconfigured',
+  'rules_unavailable',
   'auth_failed',
   'auth_unavailable',
   'port_in_use',

@@ -12,7 +12,6 @@ export type WaitKind =
   | 'receiver-limit'
   | 'monthly-quota'
   | 'breaker'
-  | 'paused'
   | 'retry'
   | 'claim'
   | 'token'

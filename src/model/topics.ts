@@ -90,11 +90,10 @@ export const topicDeclarations: readonly TopicDeclaration[] = [
     ...common,
     name: 'audit',
     key: 'what was changed',
-    // Who decided what is asked for years later.
-    retentionMs: 5 * 365 * day,
+    retentionMs: 365 * day,
     maxMessageBytes: MiB,
-    owner: 'worker and command line',
-    why: 'Changes that people, files and playbooks made: who, what, when, why.',
+    owner: 'console and command line',
+    why: 'Changes that people and playbooks made: who, what, when.',
     schema: 'audit-entry',
   },
 ];

@@ -1,4 +1,5 @@
 import type { Verdict } from '../model/outcome.ts';
+import { type HotKey, HotKeys } from '../operators/cache/hot-keys.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Counter, Histogram, Metrics } from '../ports/metrics.ts';
 import type { LimitKey } from '../ports/profile.ts';
@@ -19,11 +20,11 @@ export class Instruments {
   readonly #superseded: Counter;
   readonly #known: Counter;
   readonly #reads: Counter;
+  readonly #readKeys = new Map<string, HotKeys>();
   readonly #quotaGrants: Counter;
   readonly #quotaRefusals: Counter;
   readonly #quotaSeconds: Histogram;
   readonly #clock: Clock;
-  readonly #listeners: ((item: Decoded, ending: Ending) => void)[] = [];
 
   constructor(metrics: Metrics, observed: Observed) {
     this.#clock = observed.clock;
@@ -111,14 +112,8 @@ export class Instruments {
     this.#quotaRefusals.add({ upstream: name, bucket: label ?? 'other' });
   }
 
-  /** Calls back for each record that has ended, or left for a delay topic. */
-  onSettled(listener: (item: Decoded, ending: Ending) => void): void {
-    this.#listeners.push(listener);
-  }
-
   /** A record's terminal record is durable, or its record in a delay topic. */
   settled(item: Decoded, ending: Ending): void {
-    for (const listener of this.#listeners) listener(item, ending);
     const upstream = item.kind === 'call' ? item.destination.name : 'none';
     if (ending.kind === 'held') {
       this.#held.add({ upstream, why: ending.why });
@@ -132,8 +127,20 @@ export class Instruments {
   }
 
   /** A read where answers are kept: from this process, from what all processes share, or live. */
-  read({ destination: { name } }: Job, tier: 'memory' | 'shared' | 'live'): void {
+  read({ destination: { name }, call, plan }: Job, tier: 'memory' | 'shared' | 'live'): void {
     this.#reads.add({ upstream: name, tier });
+    let keys = this.#readKeys.get(name);
+    if (keys === undefined) this.#readKeys.set(name, (keys = new HotKeys()));
+    // The path as it was called: what is asked so often is one page, not one of many.
+    keys.count(`${plan.api.split(' ', 1)[0] ?? ''} ${call.path}`, this.#clock.now());
+  }
+
+  /** What most reads of an upstream with a read cache are about. */
+  hotReads(): readonly (HotKey & { readonly where: string })[] {
+    const nowMs = this.#clock.now();
+    return [...this.#readKeys].flatMap(([name, keys]) =>
+      keys.hot(nowMs).map((key) => ({ where: `reads ${name}`, ...key })),
+    );
   }
 
   /** A record came again that an earlier owner had finished. */

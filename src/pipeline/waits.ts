@@ -4,7 +4,6 @@ export const waitReasons = [
   'rate-limit',
   'half-hour',
   'breaker',
-  'paused',
   'retry',
   'claim',
   'token',

@@ -66,7 +66,7 @@ export function eventDoors(config: Config, live: LiveRoutes, stores: Stores, par
     clock: parts.clock,
     timers: parts.timers,
     metrics: parts.metrics,
-    routes: () => live.routes,
+    routes: live,
     ask: (call) => services.ask(call),
     process: randomUUID(),
     notes: new EventNotes({

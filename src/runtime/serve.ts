@@ -11,6 +11,7 @@ import { type RunningServer, startServer } from '../adapters/http/server.ts';
 import { loadOwnOperators } from '../adapters/modules/own-operators.ts';
 import type { Address, Config } from '../config/config.ts';
 import { coverOf } from '../config/describe.ts';
+import { isOf } from '../config/profiles.ts';
 import { callsRoutes } from '../ingress/calls-api.ts';
 import { tracedDoors } from '../ingress/traced-doors.ts';
 import { LarkspurError, messageOf } from '../model/errors.ts';
@@ -24,16 +25,17 @@ import { breakerDesk } from './breaker-desk.ts';
 import { LocalDesk } from './dead-letters/desk.ts';
 import { type EventDoors, eventDoors } from './event-doors.ts';
 import { explain } from './explain.ts';
+import { hotKeysOf, showHotKeys } from './hot-keys.ts';
 import { LiveRoutes } from './live-routes.ts';
 import { openTraces } from './open-traces.ts';
 import { outlookOf } from './outlook.ts';
 import { knownCalls } from './profiles.ts';
-import { Operations } from './stability/operations.ts';
+import { openRuleTiers, type RuleTiers } from './rule-tiers.ts';
 import { type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
 import { openStores, type Stores } from './stores.ts';
-import type { ConfigSource } from './watch-config.ts';
+import { type ConfigSource, watchConfig } from './watch-config.ts';
 import type { Stopped } from './worker.ts';
 import { worldParts } from './world-parts.ts';
 
@@ -41,6 +43,8 @@ import { worldParts } from './world-parts.ts';
 export interface Roles {
   readonly worker: boolean;
   readonly ingress: boolean;
+  /** A worker that runs the routes of a profile alone, and makes no calls. */
+  readonly profile?: string;
 }
 
 /** A process with its roles under way. */
@@ -67,6 +71,10 @@ export async function serve(
   roles: Roles,
   source?: ConfigSource,
 ): Promise<Served> {
+  if (roles.profile !== undefined && !Object.hasOwn(config.profiles, roles.profile)) {
+    const known = Object.keys(config.profiles).join(', ') || 'there are none';
+    throw new LarkspurError('config_invalid', `there is no profile ${roles.profile}`, { cure: `known: ${known}` });
+  }
   const world = worldParts(config, secrets);
   const tracing = await openTraces(config, world);
   const traces = tracing?.traces;
@@ -75,11 +83,11 @@ export async function serve(
   const stores = traces === undefined ? opened : { ...opened, sink: tracedSink(opened.sink, traces) };
   const cover = coverOf(config);
   const desk = new LocalDesk(stores, parts, cover);
-  const operations = new Operations(config, stores, parts, source);
   const servers: RunningServer[] = [];
   let worker: RunningWorker | undefined;
   let live: LiveRoutes | undefined;
-  let routes: RunningRoutes | undefined;
+  let routes: readonly RunningRoutes[] = [];
+  let rules: RuleTiers | undefined;
   let doors: EventDoors | undefined;
   let known = knownCalls(config);
   let fail: (error: LarkspurError) => void = () => undefined;
@@ -95,16 +103,18 @@ export async function serve(
   };
   const listenAtDoors = (routes: readonly HttpRoute[]): Promise<string> =>
     listen('ingress', config.listen.ingress, traces === undefined ? routes : tracedDoors(routes, traces));
+  let unwatch = (): void => undefined;
   const stop = async (): Promise<Stopped> => {
-    operations.stop();
+    unwatch();
     // Redrives end beside all else: one limit after the other would outlast the patience of who stops the process.
     const redrivesEnded = desk.close();
     // Routes first: what they make of an event is for the worker.
-    await routes?.stop();
+    await Promise.all(routes.map((running) => running.stop()));
     const stopped = (await worker?.stop()) ?? 'drained';
     await doors?.stop();
     await Promise.all(servers.map((server) => server.close()));
     await doors?.close();
+    rules?.stop();
     await live?.close();
     await redrivesEnded;
     await stores.close();
@@ -115,12 +125,15 @@ export async function serve(
     const adminUrl = await listen('admin', config.listen.admin, [
       consoleRoute(),
       ...deadLetterRoutes(desk),
-      ...operations.routes,
       ...explainRoutes({ explain: (ref) => explain(ref, stores, worker?.house) }),
       ...adminRoutes({
         metrics: parts.metrics,
-        readiness: () => [...stores.readiness(), ...(doors?.readiness() ?? [])],
-        status: () => (worker === undefined ? {} : statusOf(worker.house)),
+        readiness: () => [...stores.readiness(), ...(doors?.readiness() ?? []), ...(rules?.readiness() ?? [])],
+        status: () => ({
+          ...(worker === undefined ? {} : statusOf(worker.house)),
+          ...(rules === undefined ? {} : { rules: rules.state() }),
+          hotKeys: hotKeysOf(live, worker?.house),
+        }),
         health: () => (worker === undefined ? [] : apiHealth(worker.house)),
         tail: (topic, last) =>
           stores.tail(topic, last).pipe(
@@ -129,19 +142,23 @@ export async function serve(
             catchError((error: unknown) => throwError(() => asNotFound(error, topic))),
           ),
       }),
-      ...breakerRoutes(breakerDesk(() => worker?.house, operations.audit, parts)),
+      ...breakerRoutes(breakerDesk(() => worker?.house, stores.sink, parts)),
     ]);
     const used = Object.values(config.upstreams).flatMap(({ use }) => use);
     const own = await loadOwnOperators(roles.worker ? used : []);
-    if (roles.worker) {
+    if (roles.worker && roles.profile === undefined)
       worker = startWorker(config, stores, parts, (error) => fail(error), own);
-      operations.begin(worker.house);
-    }
-    const current = (live = new LiveRoutes(config.routes, parts.timers));
+    if (config.routeTable !== undefined) rules = openRuleTiers(config, config.routeTable, stores, parts);
+    const current = (live = new LiveRoutes(config.routes, parts.timers, parts.clock, rules));
+    showHotKeys(parts.metrics, () => hotKeysOf(current, worker?.house));
     const routeAll = (): void => {
-      routes ??= startRoutes(current, stores, parts, (error) => fail(error), operations);
+      if (routes.length > 0) return;
+      routes = profilesOf(config, roles).map((profile) => {
+        const mine = current.only((name) => isOf(config.profiles, profile, name));
+        return startRoutes(mine, stores, parts, (error) => fail(error), profile);
+      });
     };
-    if (roles.worker && config.routes.length > 0) routeAll();
+    if (roles.worker && current.any) routeAll();
     if (roles.ingress) doors = eventDoors(config, current, stores, parts);
     const ingressUrl =
       doors !== undefined
@@ -165,22 +182,30 @@ export async function serve(
             ...doors.routes,
           ])
         : undefined;
-    operations.follow((changed) => {
-      // What may be refused comes first: then nothing has changed. After it the services, then the routes to them.
-      if (roles.worker) refuseUnloaded(changed.upstreams, own);
-      const putRoutes = current.prepare(changed.routes);
-      worker?.add(changed.upstreams);
-      doors?.replace(changed.upstreams);
-      known = knownCalls({ ...config, upstreams: { ...changed.upstreams, ...known.upstreams } });
-      putRoutes();
-      worker?.replace(changed.upstreams);
-      if (roles.worker && changed.routes.length > 0) routeAll();
-    });
+    if (source !== undefined) {
+      unwatch = watchConfig(source, parts, (changed) => {
+        // What may be refused comes first: then nothing has changed. After it the services, then the routes to them.
+        if (roles.worker) refuseUnloaded(changed.upstreams, own);
+        const putRoutes = current.prepare(changed.routes);
+        worker?.add(changed.upstreams);
+        doors?.replace(changed.upstreams);
+        known = knownCalls({ ...config, upstreams: { ...changed.upstreams, ...known.upstreams } });
+        putRoutes();
+        worker?.replace(changed.upstreams);
+        if (roles.worker && current.any) routeAll();
+      });
+    }
     return { stores, worker, ingressUrl, adminUrl, failed, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** Whose routes this process runs. One that is alone with its data runs all. */
+function profilesOf({ profiles, kafka }: Config, { profile }: Roles): readonly (string | undefined)[] {
+  if (profile !== undefined) return [profile];
+  return kafka === undefined ? [undefined, ...Object.keys(profiles)] : [undefined];
 }
 
 /** A module is loaded at the start alone. */

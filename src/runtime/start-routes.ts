@@ -2,8 +2,8 @@ import { Subject } from 'rxjs';
 
 import { LarkspurError, messageOf } from '../model/errors.ts';
 import { routeEvents } from '../pipeline/routes/route-events.ts';
+import type { EventRoutes } from '../ports/event-routes.ts';
 
-import type { LiveRoutes } from './live-routes.ts';
 import type { Stores, WorldParts } from './stores.ts';
 
 const longestStopMs = 5_000;
@@ -20,31 +20,28 @@ export interface RunningRoutes {
 /**
  * Reads `events` in a group of its own and routes them.
  * @param onFailure called once if the stream errors
- * @param told what became of each event
+ * @param profile whose routes they are; each profile has its own group
  */
 export function startRoutes(
-  live: LiveRoutes,
+  routes: EventRoutes,
   stores: Stores,
   parts: WorldParts,
   onFailure: (error: LarkspurError) => void,
-  told: { routed(route: string, outcome: string): void },
+  profile?: string,
 ): RunningRoutes {
   const outcomes = parts.metrics.counter('larkspur_routes_total', 'Events by route and what came of them', [
     'route',
     'outcome',
   ]);
-  const source = stores.eventSource();
+  const source = stores.eventSource(profile);
   const stop$ = new Subject<void>();
   let tellEnded = (): void => undefined;
   const ended = new Promise<void>((resolve) => (tellEnded = resolve));
-  const context = { ...parts, routes: () => live.routes, source, sink: stores.sink, stop$ };
+  const context = { ...parts, routes, source, sink: stores.sink, stop$ };
   const running = routeEvents(context)(source.event$).subscribe({
     complete: () => tellEnded(),
     next: (all) => {
-      for (const { route, outcome } of all) {
-        outcomes.add({ route, outcome });
-        told.routed(route, outcome);
-      }
+      for (const { route, outcome } of all) outcomes.add({ route, outcome });
     },
     error: (error: unknown) =>
       onFailure(

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
+
 import type { Observable } from 'rxjs';
 
 import { MemoryCancelBus } from '../adapters/embedded/cancel-bus.ts';
 import { openEmbedded } from '../adapters/embedded/embedded.ts';
 import { MemoryQuotaLog } from '../adapters/embedded/quota-log.ts';
+import { MemoryRuleShelf } from '../adapters/embedded/rule-shelf.ts';
 import type { ReadinessCheck } from '../adapters/http/admin-routes.ts';
 import { KafkaFinder } from '../adapters/kafka/finder.ts';
 import { tuningFor } from '../adapters/kafka/life.ts';
@@ -18,6 +21,7 @@ import { RedisConnection } from '../adapters/redis/client.ts';
 import { RedisEntryStore } from '../adapters/redis/entry-store.ts';
 import { RedisParkedRegister } from '../adapters/redis/parked-register.ts';
 import { RedisQuotaLog } from '../adapters/redis/quota-log.ts';
+import { RedisRuleShelf } from '../adapters/redis/rule-shelf.ts';
 import { memoryAnswerCache } from '../adapters/system/answer-cache.ts';
 import type { Config } from '../config/config.ts';
 import { delayTopics } from '../model/delay-topics.ts';
@@ -37,6 +41,7 @@ import type { Random } from '../ports/random.ts';
 import type { RecordFinder } from '../ports/record-finder.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 import type { RecordSource } from '../ports/record-source.ts';
+import type { RuleShelf } from '../ports/rule-shelf.ts';
 import type { TopicReader } from '../ports/topic-reader.ts';
 import type { EntryStore } from '../ports/vault.ts';
 
@@ -70,16 +75,18 @@ export interface Stores {
   readonly eventClaims: ClaimStore;
   /** Claims on requests with an `Idempotency-Key`. */
   readonly requestClaims: ClaimStore;
-  /** Claims on questions for tokens. */
+  /** Claims on what one process does for all: questions for tokens, the export of rules. */
   readonly tokenClaims: ClaimStore;
+  /** Rules as they were last exported: for all processes on Redis, else for this one. */
+  readonly shelf: RuleShelf;
   /** Sealed secrets. */
   readonly entries: EntryStore;
   /** Tells whether an event stands on its topic. */
   readonly finder: RecordFinder;
   /** A member of the workers' group, reading `calls` and the delay topics. */
   source(): RecordSource;
-  /** A member of the routes' group, reading `events`. */
-  eventSource(): RecordSource;
+  /** A member of the routes' group, or of that of a profile, reading `events`. */
+  eventSource(profile?: string): RecordSource;
   /** Reads topics beside all groups. */
   readonly reader: TopicReader;
   /** Reads one topic in a group of its own, named after what for; it ends with its subscription. */
@@ -90,8 +97,6 @@ export interface Stores {
   readiness(): readonly ReadinessCheck[];
   /** The last records of a topic, oldest first, read beside all groups. Errors with `topic_missing`. */
   tail(topic: string, last: number): Observable<InRecord>;
-  /** Waits so long for answers of Redis from now on, milliseconds. Without Redis it changes nothing. */
-  setRedisTimeoutMs(ms: number): void;
   /** Ends the connections, sources first. What was appended should be flushed before. */
   close(): Promise<void>;
 }
@@ -118,10 +123,11 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     eventClaims: store.eventClaims,
     requestClaims: store.requestClaims,
     tokenClaims: store.tokenClaims,
+    shelf: new MemoryRuleShelf(clock),
     entries: store.entries,
     finder: store.finder,
     source: () => store.source(stores.group, inputTopics),
-    eventSource: () => store.source('larkspur-worker-routes', eventTopics),
+    eventSource: (profile) => store.source(routesGroup(stores.group, profile), eventTopics),
     readiness: () => [
       store.ready()
         ? { name: 'store', ready: true }
@@ -131,7 +137,6 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     walkSource: (name, topic) => store.source(stores.walkGroup(name), [topic]),
     walkGroup: (name) => `larkspur-worker-${name}`,
     tail: (topic, last) => store.tail(topic, { last, follow: false }),
-    setRedisTimeoutMs: () => undefined,
     close: () => store.close(),
   };
   return stores;
@@ -144,12 +149,12 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     });
   }
   const shared = { ...parts, logger: parts.log, client: kafka, prefix: kafka.topicPrefix };
-  const { url, cluster, keyPrefix, replicas, replicasWaitMs: waitMs, timeoutMs } = config.redis;
-  const connection = { url, cluster, commandTimeoutMs: timeoutMs, logger: parts.log };
-  const redis = new RedisConnection({ ...parts, ...connection });
+  const { url, cluster, keyPrefix, replicas, replicasWaitMs: waitMs } = config.redis;
+  const redis = new RedisConnection({ ...parts, logger: parts.log, url, cluster });
   // Its state shows in the other one's gauge: both lead to the same servers.
   const unwatched = { ...parts.metrics, gauge: () => undefined };
-  const waiting = replicas === 0 ? undefined : new RedisConnection({ ...parts, ...connection, metrics: unwatched });
+  const waiting =
+    replicas === 0 ? undefined : new RedisConnection({ ...parts, metrics: unwatched, logger: parts.log, url, cluster });
   const inRedis = new RedisClaimStore(redis, parts.log, {
     keyPrefix,
     ...(waiting === undefined ? {} : { replicas: { connection: waiting, metrics: parts.metrics, replicas, waitMs } }),
@@ -178,15 +183,15 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     parked,
     cancels: new RedisCancelBus(redis, keyPrefix),
     quota,
-    answers: (upstream) =>
-      new RedisAnswerCache({ ...parts, redis, near: memoryAnswerCache(parts.clock), prefix: `${answers}${upstream}:` }),
+    answers: (upstream) => new RedisAnswerCache({ ...parts, redis, prefix: `${answers}${upstream}:` }),
     eventClaims,
     requestClaims,
     tokenClaims,
+    shelf: new RedisRuleShelf({ redis, timers: parts.timers, keyPrefix, process: randomUUID() }),
     entries: new RedisEntryStore(redis, `${keyPrefix}entry:`),
     finder,
     source: () => member(kafka.group, inputTopics),
-    eventSource: () => member(`${kafka.group}-routes`, eventTopics),
+    eventSource: (profile) => member(routesGroup(kafka.group, profile), eventTopics),
     readiness: () => [
       check(
         'kafka',
@@ -200,10 +205,6 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       createKafkaSource({ ...shared, metrics: noMetrics, group: stores.walkGroup(name), topics: [topic] }),
     walkGroup: (name) => `${kafka.group}-${name}`,
     tail: (topic, last) => kafkaTail(topic, { ...shared, last, follow: false }),
-    setRedisTimeoutMs: (ms) => {
-      redis.setTimeoutMs(ms);
-      waiting?.setTimeoutMs(ms);
-    },
     close: async () => {
       await Promise.all(sources.map((source) => source.close()));
       finder.close();
@@ -217,6 +218,10 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     },
   };
   return stores;
+}
+
+function routesGroup(group: string, profile: string | undefined): string {
+  return `${group}-${profile === undefined ? '' : `${profile}-`}routes`;
 }
 
 function check(name: string, ready: boolean, reason: string): ReadinessCheck {

@@ -58,7 +58,12 @@ export async function tryRoutes(config: Pick<Config, 'routes'>, text: string, ap
 const nothing = { kind: 'done', calls: [], answer: undefined } as const;
 
 async function tryOne(route: Route, record: InRecord): Promise<TriedRoute> {
-  const context = { routes: () => [route], clock: systemClock, timers: systemTimers, cluster: () => 'test' };
+  const context = {
+    routes: { routesFor: () => [route] },
+    clock: systemClock,
+    timers: systemTimers,
+    cluster: () => 'test',
+  };
   const { records, outcomes } = await firstValueFrom(routeEvent(record, context), {
     defaultValue: { records: [], outcomes: [] },
   });

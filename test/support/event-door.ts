@@ -13,7 +13,7 @@ import type { EventApp } from '../../src/ingress/feishu/event-app.ts';
 import { EventNotes } from '../../src/ingress/feishu/event-notes.ts';
 import type { Event } from '../../src/model/event.ts';
 import type { InRecord } from '../../src/model/record.ts';
-import type { RouteSpec } from '../../src/model/route.ts';
+import { isFor, type RouteSpec } from '../../src/model/route.ts';
 import { topicDeclarations } from '../../src/model/topics.ts';
 import type { RecordSink } from '../../src/ports/record-sink.ts';
 import { cardAction, messageEvent } from '../../src/sandbox/events/bodies.ts';
@@ -88,7 +88,7 @@ export async function openEventDoor(options: EventDoorOptions = {}): Promise<Eve
     clock: time,
     timers: time,
     metrics,
-    routes: () => openedRoutes.routes,
+    routes: { routesFor: (event) => openedRoutes.routes.filter(({ spec }) => isFor(spec, event)) },
     ask: (call) => options.ask?.(call) ?? NEVER,
     process: `door-${doors++}`,
     notes: options.notes?.(store) ?? new EventNotes({ tickets: { keep: () => of(undefined) } }),

@@ -2,7 +2,7 @@ import { type Observable, of, Subject } from 'rxjs';
 
 import { openEmbedded } from '../../src/adapters/embedded/embedded.ts';
 import type { RecordHeaders } from '../../src/model/record.ts';
-import type { RouteSpec } from '../../src/model/route.ts';
+import { isFor, type RouteSpec } from '../../src/model/route.ts';
 import type { RouteOutcome } from '../../src/pipeline/routes/route-event.ts';
 import { routeEvents } from '../../src/pipeline/routes/route-events.ts';
 import type { Acted, Fit, Route } from '../../src/ports/route.ts';
@@ -59,9 +59,14 @@ export class RouteBench {
   start(...routes: Route[]) {
     const source = this.group.member();
     const { time, sink } = this;
-    const running = routeEvents({ routes: () => routes, clock: time, timers: time, source, sink, stop$: this.#stop$ })(
-      source.event$,
-    ).subscribe({
+    const running = routeEvents({
+      routes: { routesFor: (event) => routes.filter(({ spec }) => isFor(spec, event)) },
+      clock: time,
+      timers: time,
+      source,
+      sink,
+      stop$: this.#stop$,
+    })(source.event$).subscribe({
       next: (outcomes) => this.outcomes.push(outcomes),
       error: (error: unknown) => (this.error = error),
       complete: () => (this.ended = true),

@@ -7,8 +7,8 @@ import {
   filter,
   finalize,
   forkJoin,
-  from,
   ignoreElements,
+  isObservable,
   map,
   merge,
   mergeMap,
@@ -24,10 +24,11 @@ import type { Event } from '../../model/event.ts';
 import { carriedHeaders } from '../../model/headers.ts';
 import { type HttpResponse, jsonResponse, problemResponse } from '../../model/http.ts';
 import type { OutRecord } from '../../model/record.ts';
-import { answersCallbacks, callIdOf, type EventView, isFor, viewOfEvent, withApp } from '../../model/route.ts';
+import { answersCallbacks, callIdOf, type EventView, viewOfEvent, withApp } from '../../model/route.ts';
 import { isTree } from '../../model/schema-words.ts';
 import { after } from '../../operators/interop/after.ts';
 import type { Timers } from '../../ports/clock.ts';
+import type { EventRoutes } from '../../ports/event-routes.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 import type { Acted, Route } from '../../ports/route.ts';
 
@@ -39,8 +40,7 @@ export type AskService = (call: unknown) => Observable<unknown>;
 
 /** What answering callbacks needs. */
 interface CallbackDeskOptions {
-  /** Asked for each callback: they may be replaced. */
-  routes(): readonly Route[];
+  readonly routes: EventRoutes;
   ask(call: unknown): ReturnType<AskService>;
   readonly intake: EventIntake;
   readonly sink: RecordSink;
@@ -107,8 +107,9 @@ export class CallbackDesk {
   }
 
   #run(view: EventView, record: OutRecord): Observable<Said> {
-    const routes = this.#options.routes().filter(({ spec }) => answersCallbacks(spec.to.kind) && isFor(spec, view));
-    return from(routes).pipe(
+    const found$ = this.#options.routes.routesFor(view);
+    return (isObservable(found$) ? found$ : of(found$)).pipe(
+      mergeMap((routes) => routes.filter(({ spec }) => answersCallbacks(spec.to.kind))),
       concatMap((route) => route.fits(view).pipe(map((fit) => ({ route, fit })))),
       filter(({ fit }) => fit.kind !== 'differs'),
       take(1),

@@ -5,11 +5,11 @@ import { callbackTypes } from '../../model/route.ts';
 import { after } from '../../operators/interop/after.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
+import type { EventRoutes } from '../../ports/event-routes.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { RecordFinder } from '../../ports/record-finder.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
-import type { Route } from '../../ports/route.ts';
 
 import { answerTo } from './answers.ts';
 import { type AskService, CallbackDesk } from './callback-desk.ts';
@@ -44,7 +44,7 @@ export interface EventDoorOptions {
   readonly timers: Timers;
   readonly metrics: Metrics;
   /** Those that lead to an answer serve callbacks. */
-  routes(): readonly Route[];
+  readonly routes: EventRoutes;
   /** Asks the service of a route. */
   ask(call: unknown): ReturnType<AskService>;
   /** Names this process among all. */

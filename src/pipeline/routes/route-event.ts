@@ -1,4 +1,4 @@
-import { defer, EMPTY, expand, map, merge, type Observable, of, take, takeLast, toArray } from 'rxjs';
+import { defer, EMPTY, expand, isObservable, map, merge, type Observable, of, take, takeLast, toArray } from 'rxjs';
 
 import type { Call } from '../../model/call.ts';
 import { checkCall } from '../../model/contracts.ts';
@@ -6,20 +6,13 @@ import type { DeadLetterHistory, DeadLetterReason } from '../../model/dead-lette
 import type { Event } from '../../model/event.ts';
 import { carriedHeaders, contextHeaders } from '../../model/headers.ts';
 import { originOf, type InRecord, type OutRecord } from '../../model/record.ts';
-import {
-  answersCallbacks,
-  callbackTypes,
-  callIdOf,
-  type EventView,
-  isFor,
-  viewOfEvent,
-  withApp,
-} from '../../model/route.ts';
+import { answersCallbacks, callbackTypes, callIdOf, type EventView, viewOfEvent, withApp } from '../../model/route.ts';
 import { isTree } from '../../model/schema-words.ts';
 import { isoTime } from '../../model/time.ts';
 import { after } from '../../operators/interop/after.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
+import type { EventRoutes } from '../../ports/event-routes.ts';
 import type { Acted, Route } from '../../ports/route.ts';
 import { deadLetterRecord, tracedHeaders } from '../terminal-record.ts';
 import type { RecordTrace } from '../trace/record-trace.ts';
@@ -39,8 +32,7 @@ export interface Routing {
 
 /** What routing an event needs. */
 export interface RoutingContext {
-  /** Asked for each event: they may be replaced. */
-  routes(): readonly Route[];
+  readonly routes: EventRoutes;
   readonly clock: Clock;
   readonly timers: Timers;
   /** Names the cluster in origins. */
@@ -62,11 +54,21 @@ export function routeEvent(record: InRecord, context: RoutingContext, trace?: Re
     return of({ records: [letter], outcomes: [{ route: 'none', outcome: 'dead-letter' }] });
   }
   const view = viewOfEvent(event);
+  const found$ = context.routes.routesFor(event);
+  return isObservable(found$)
+    ? andThen(found$, (routes) => runAll(routes, view, { record, trace }, context))
+    : runAll(found$, view, { record, trace }, context);
+}
+
+function runAll(
+  routes: readonly Route[],
+  view: EventView,
+  event: Traced,
+  context: RoutingContext,
+): Observable<Routing> {
   // What answers callbacks has done so at the door.
-  const fitting = context
-    .routes()
-    .filter(({ spec }) => isFor(spec, event) && !(callbackTypes.has(event.type) && answersCallbacks(spec.to.kind)));
-  return merge(...fitting.map((route) => routeOne(route, view, { record, trace }, context))).pipe(
+  const fitting = routes.filter(({ spec }) => !(callbackTypes.has(view.type) && answersCallbacks(spec.to.kind)));
+  return merge(...fitting.map((route) => routeOne(route, view, event, context))).pipe(
     toArray(),
     map((parts) => ({
       records: parts.flatMap(({ records }) => records),

@@ -69,18 +69,14 @@ redis: { url: "redis://r" }
 });
 
 describe('warnings', () => {
-  it('name what is accepted but not acted on, once each', () => {
+  it('name settings without effect', () => {
     const { warnings } = load(`
 routes: [{ on: a, http: "http://a" }, { on: b, http: "http://b" }]
 upstreams:
   a: { targets: ["http://a", "http://b"], health: { path: /h, intervalMs: 1000 }, breaker: { mode: exact }, use: [x] }
-profiles: { fast: { topics: [calls], more: { deep: 1 } }, slow: { topics: [calls] } }
 redis: { url: "redis://r" }
 `);
 
-    expect(warnings).toEqual([
-      'profiles is accepted but not acted on in this version',
-      'redis is not used without kafka: embedded mode keeps its claims in the data folder',
-    ]);
+    expect(warnings).toEqual(['redis is not used without kafka: embedded mode keeps its claims in the data folder']);
   });
 });

@@ -8,18 +8,13 @@ export function metricsInSource(): ReadonlySet<string> {
   const paths = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
   const sources = paths.filter((path) => path.endsWith('.ts')).map((path) => textOf(join('src', path)));
   return new Set(
-    sources.flatMap((source) => [...source.matchAll(/'((?:larkspur|service)_[a-z_]+)'/g)].map(([, name = '']) => name)),
+    sources.flatMap((source) =>
+      [...source.matchAll(/'((?:larkspur|service|route|rule)_[a-z_]+)'/g)].map(([, name = '']) => name),
+    ),
   );
 }
 
 /** Names of all commands of the program, as `--help` lists them. */
 export function commandsInSource(): string[] {
   return [...textOf('src/cli/main.ts').matchAll(/^ {4}name: '([a-z-]+)'/gm)].map(([, name = '']) => name);
-}
-
-/** Patterns of the keys that the configuration takes and does not act on. */
-export function keysNotActedOn(): string[] {
-  const source = textOf('src/config/not-acted-on.ts');
-  const [, list = ''] = /const patterns: readonly string\[\] = \[([^\]]*)\]/.exec(source) ?? [];
-  return [...list.matchAll(/'([^']+)'/g)].map(([, pattern = '']) => pattern);
 }

@@ -7,8 +7,9 @@ import { runInNewContext } from 'node:vm';
 
 import { afterAll, describe, expect, it, vi } from 'vitest';
 
-import { systemTimers } from '../../../src/adapters/system/clock.ts';
+import { systemClock, systemTimers } from '../../../src/adapters/system/clock.ts';
 import type { RouteSpec } from '../../../src/model/route.ts';
+import type { Route } from '../../../src/ports/route.ts';
 import { LiveRoutes } from '../../../src/runtime/live-routes.ts';
 import { ConfigFiles } from '../../support/config-file.ts';
 import { only } from '../../support/only.ts';
@@ -32,13 +33,15 @@ routes: [{ on: '*', name: ${name}, handler: ${pathToFileURL(module).pathname}, t
 `).config.routes;
 }
 
+const routeOf = (live: LiveRoutes): Route => (live.routesFor(event) as readonly Route[])[0]!;
+
 describe('routes that are replaced again and again', () => {
   it('are let go, with what they hold', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
-    const live = new LiveRoutes(specs('first', 0), systemTimers);
-    expect(await only(live.routes[0]!.act(event, 'c-1'))).toMatchObject({ kind: 'done', answer: 'first' });
-    const first = new WeakRef(live.routes);
+    const live = new LiveRoutes(specs('first', 0), systemTimers, systemClock);
+    expect(await only(routeOf(live).act(event, 'c-1'))).toMatchObject({ kind: 'done', answer: 'first' });
+    const first = new WeakRef(routeOf(live));
     for (let i = 0; i < 3; i++) live.prepare(specs(`next-${i}`, 0))();
 
     await vi.waitFor(() => {
@@ -49,8 +52,8 @@ describe('routes that are replaced again and again', () => {
   });
 
   it('end what they have begun, and are closed with the others while they are at it', async () => {
-    const live = new LiveRoutes(specs('slow', 10_000), systemTimers);
-    const running = only(live.routes[0]!.act(event, 'c-1'));
+    const live = new LiveRoutes(specs('slow', 10_000), systemTimers, systemClock);
+    const running = only(routeOf(live).act(event, 'c-1'));
     for (let i = 0; i < 3; i++) live.prepare(specs(`later-${i}`, 0))();
     await live.close();
 
