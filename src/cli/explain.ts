@@ -1,19 +1,27 @@
 import type { Command } from 'commander';
 
 import { secretsOf } from '../config/describe.ts';
+import { LarkspurError } from '../model/errors.ts';
 import { askExplain, type Explanation, type Wait } from '../runtime/ask-explain.ts';
+import { askSpike } from '../runtime/ask-spike.ts';
 import { stderrLogger } from '../runtime/stderr-logger.ts';
 
 import { type ConfigOptions, loadFrom, withConfigOptions } from './config-options.ts';
 import { print, printJson } from './output.ts';
 import { safe } from './record-text.ts';
+import { minuteNamed } from './spike-minute.ts';
+import { spikeText } from './spike-text.ts';
 
-type Options = ConfigOptions & { readonly url: readonly string[]; readonly json?: boolean };
+type Options = ConfigOptions & { readonly url: readonly string[]; readonly spike?: string; readonly json?: boolean };
 
 /** `larkspur explain`. */
 export function explainCommand(command: Command): void {
   withConfigOptions(command)
-    .argument('<ref>', 'TOPIC/PARTITION/OFFSET, or the id of a call')
+    .argument('[ref]', 'TOPIC/PARTITION/OFFSET, or the id of a call')
+    .option(
+      '--spike <HH:MM>',
+      'instead of a record: what calls took longer for in that minute (or an ISO date with a time)',
+    )
     .option(
       '--url <url>',
       'admin port of a worker; several times for several workers (default: the configured one)',
@@ -24,10 +32,21 @@ export function explainCommand(command: Command): void {
     .action(run);
 }
 
-async function run(ref: string, { url, json, ...options }: Options): Promise<void> {
+async function run(ref: string | undefined, { url, spike, json, ...options }: Options): Promise<void> {
+  if ((ref === undefined) === (spike === undefined)) {
+    throw new LarkspurError('bad_request', 'explain takes either a record or --spike', {
+      cure: 'larkspur explain ID, or larkspur explain --spike 14:30',
+    });
+  }
   const loaded = loadFrom(options);
+  if (spike !== undefined) {
+    const found = await askSpike(loaded.config, url, minuteNamed(spike, Date.now()));
+    if (json === true) printJson(found);
+    else print(spikeText(found));
+    return;
+  }
   const log = stderrLogger(options.logLevel === undefined ? 'error' : loaded.config.logLevel, secretsOf(loaded));
-  const explanation = await askExplain(loaded.config, log, url, ref);
+  const explanation = await askExplain(loaded.config, log, url, ref ?? '');
   if (json === true) printJson(explanation);
   else print(explanationText(explanation));
   if (explanation.where === 'unknown') process.exitCode = 1;

@@ -46,6 +46,7 @@ export function resumed(received: Received, request: Request, state: HeldState, 
   const monotonicOf = (epochMs: number): number => nowMs + (epochMs - wallMs);
   const job = new Job(received, request, monotonicOf(state.deadlineMs));
   const epochMs = notBeforeOf(state, received.record);
+  job.spent.visitFromMs = monotonicOf(state.sinceMs);
   job.longWait = { untilMs: monotonicOf(epochMs), epochMs, hop: state.hop };
   job.attemptsMade = state.attemptsMade;
   job.charged = state.charged;

@@ -1,5 +1,6 @@
 import { defaultIfEmpty, forkJoin, map, merge, type Observable, Subject } from 'rxjs';
 
+import type { HostCounts } from '../model/spike.ts';
 import { Demand } from '../operators/demand.ts';
 import { eachOf } from '../operators/lanes/each-of.ts';
 import { FairLanes } from '../operators/lanes/fair-lanes.ts';
@@ -26,6 +27,7 @@ import { Lines } from './lines.ts';
 import { OutcomeLines, type OutcomeLineOptions } from './outcome-lines.ts';
 import { Partitions } from './partitions.ts';
 import { limitRoom } from './rooms.ts';
+import { MinuteBook } from './spike/minute-book.ts';
 import type { AdmitContext } from './stages/admit.ts';
 import type { AttemptContext } from './stages/attempt.ts';
 import type { CancelContext } from './stages/cancel.ts';
@@ -86,6 +88,8 @@ export interface HouseParts {
   readonly claims: ClaimStore;
   readonly parked: ParkedRegister;
   readonly destinations: ReadonlyMap<string, Destination>;
+  /** Counters of the machine that only grow, by name; asked once a minute. Absent: nothing is known of it. */
+  readonly hostCounts?: (() => HostCounts) | undefined;
   /** Absent: nothing is traced. */
   readonly traces?: Traces | undefined;
 }
@@ -190,6 +194,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     turns,
     instruments,
     outcomes: new OutcomeLines(parts, options.outcomeLines),
+    minutes: new MinuteBook(clock, parts.hostCounts),
     demand: new Demand(),
     cancellations,
     known: (item) => {

@@ -13,7 +13,8 @@ import { doorOf } from './door.ts';
 import type { Received } from './received.ts';
 import { type Rooms, roomsOf } from './rooms.ts';
 import { type Share, sharesOf } from './shares.ts';
-import type { LongWait, StageName, Waited, WaitReason } from './waits.ts';
+import { TimeSpent } from './spike/time-spent.ts';
+import type { LongWait, Waited, WaitReason } from './waits.ts';
 
 /** How a record ends. */
 export type Ending =
@@ -128,10 +129,12 @@ export class Job {
   lastAttemptMs = 0;
   inFlightMs = 0;
   limitedMs = 0;
+  readonly spent: TimeSpent;
   #waiting: { readonly what: WaitReason; readonly sinceMs: number } | undefined;
 
   constructor(received: Received, request: Request, deadlineMs: number) {
     this.received = received;
+    this.spent = new TimeSpent(received);
     this.call = request.call;
     this.id = request.id;
     this.destination = request.destination;
@@ -166,7 +169,7 @@ export class Job {
   waits(what: WaitReason, nowMs: number): void {
     if (this.#waiting?.what === what) return;
     this.#endWait(nowMs);
-    this.received.trace?.received(nowMs);
+    this.spent.leftBuffers(nowMs);
     this.#waiting = { what, sinceMs: nowMs };
   }
 
@@ -174,6 +177,7 @@ export class Job {
   attempted({ wallMs, waited }: Pick<Started, 'wallMs' | 'waited'>, ms: number, verdict: Verdict): void {
     this.attemptsMade++;
     this.inFlightMs += ms;
+    this.spent.attempted(verdict, ms);
     if (this.attempts.length >= mostAttemptsKept) this.attempts.splice(1, 1);
     this.attempts.push({
       started: isoTime(wallMs),
@@ -184,11 +188,6 @@ export class Job {
       ...(verdict.class === 'success' ? {} : { message: verdict.message }),
       ...(waited === undefined ? {} : { waitedFor: waited.what, waitedMs: Math.round(waited.ms) }),
     });
-  }
-
-  /** Something that the call could not go on without took time, other than a wait in its lane. */
-  stage(name: StageName, fromMs: number, toMs: number): void {
-    this.received.trace?.stage(name, fromMs, toMs);
   }
 
   /** An attempt starts: ends the wait before it and says what it was. */
@@ -203,7 +202,7 @@ export class Job {
     this.#waiting = undefined;
     if (waiting === undefined) return undefined;
     const ms = nowMs - waiting.sinceMs;
-    this.received.trace?.stage(`wait ${waiting.what}`, waiting.sinceMs, nowMs);
+    this.spent.waited(waiting.what, waiting.sinceMs, nowMs);
     if (waiting.what === 'rate-limit') this.limitedMs += ms;
     return { what: waiting.what, ms };
   }

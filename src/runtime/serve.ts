@@ -125,7 +125,10 @@ export async function serve(
     const adminUrl = await listen('admin', config.listen.admin, [
       consoleRoute(),
       ...deadLetterRoutes(desk),
-      ...explainRoutes({ explain: (ref) => explain(ref, stores, worker?.house) }),
+      ...explainRoutes({
+        explain: (ref) => explain(ref, stores, worker?.house),
+        minute: (atMs) => worker?.house.minutes.view(atMs),
+      }),
       ...adminRoutes({
         metrics: parts.metrics,
         readiness: () => [...stores.readiness(), ...(doors?.readiness() ?? []), ...(rules?.readiness() ?? [])],

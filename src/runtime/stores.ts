@@ -27,6 +27,7 @@ import type { Config } from '../config/config.ts';
 import { delayTopics } from '../model/delay-topics.ts';
 import { LarkspurError } from '../model/errors.ts';
 import type { InRecord } from '../model/record.ts';
+import type { HostCounts } from '../model/spike.ts';
 import { topicDeclarations } from '../model/topics.ts';
 import type { Traces } from '../operators/trace/traces.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
@@ -52,6 +53,8 @@ export interface WorldParts {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** What the machine counts; absent: nothing is known of it. */
+  readonly hostCounts?: (() => HostCounts) | undefined;
   /** Absent: nothing is traced. */
   readonly traces?: Traces | undefined;
 }

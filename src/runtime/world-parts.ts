@@ -3,6 +3,7 @@ import { createMetrics, type ScrapableMetrics } from '../adapters/prometheus/met
 import { systemClock, systemRandom, systemTimers } from '../adapters/system/clock.ts';
 import { HostFiles } from '../adapters/system/host-files.ts';
 import { hostMetrics } from '../adapters/system/host-metrics.ts';
+import { hostCounts } from '../adapters/system/network-counts.ts';
 import type { Config } from '../config/config.ts';
 
 import type { WorldParts } from './stores.ts';
@@ -13,12 +14,14 @@ export function worldParts(
   secrets: readonly string[],
 ): WorldParts & { readonly metrics: ScrapableMetrics } {
   const metrics = createMetrics({ exemplars: config.tracing !== undefined });
-  hostMetrics(metrics, new HostFiles(systemClock));
+  const host = new HostFiles(systemClock);
+  hostMetrics(metrics, host);
   return {
     clock: systemClock,
     timers: systemTimers,
     random: systemRandom,
     log: createLogger({ level: config.logLevel, secrets }),
     metrics,
+    hostCounts: () => hostCounts(host),
   };
 }

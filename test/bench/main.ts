@@ -1,4 +1,5 @@
-// npm run bench -- SCENARIO [--json]: throughput (real Kafka and Redis, against a control), operators (cost per stage),
+// npm run bench -- SCENARIO [--json]: throughput (real Kafka and Redis, against a control), observe (what it costs to be watched),
+// operators (cost per stage),
 // ingress (events of Feishu, against a bare webhook), surge (a load that jumps, against a blocking gateway; embedded), kill
 // (kill -9 in the middle, against a control), claims (pairs of claim and finish on one Redis), quota (three workers, one
 // quota in a real Redis), isolation (one of four upstreams hangs), avalanche (one becomes slow; against a gateway without
@@ -19,6 +20,7 @@ import { operatorsReport } from './operators.ts';
 import { quotaReport } from './quota/quota.ts';
 import { resilienceReport } from './resilience/resilience.ts';
 import { surgeReport } from './surge/surge.ts';
+import { observeReport } from './throughput/observe.ts';
 import { throughputReport } from './throughput/throughput.ts';
 
 /** What a scenario may be told. */
@@ -33,6 +35,7 @@ export interface BenchOptions {
 
 const scenarios: Readonly<Record<string, (options: BenchOptions) => Promise<Report>>> = {
   throughput: throughputReport,
+  observe: observeReport,
   operators: operatorsReport,
   surge: surgeReport,
   ingress: ingressReport,

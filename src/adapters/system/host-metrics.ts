@@ -4,12 +4,12 @@ import { performance } from 'node:perf_hooks';
 import type { Labels, Metrics } from '../../ports/metrics.ts';
 
 import type { HostFiles } from './host-files.ts';
+import { networkCounts } from './network-counts.ts';
 
 // What /proc/stat counts in, on every Linux that Node runs on.
 const ticksPerSecond = 100;
 const isDisk = ([, , name = '']: readonly string[]): boolean =>
   /^(sd[a-z]+|vd[a-z]+|xvd[a-z]+|nvme\d+n\d+)$/.test(name);
-const isCard = ([name = '']: readonly string[]): boolean => /^(eth|en|wl|bond)/.test(name);
 
 /**
  * How the machine is, out of /proc, cgroup (1 and 2) and the event loop: what makes calls slow although no upstream is. Read
@@ -154,28 +154,32 @@ function disk(metrics: Metrics, host: HostFiles): void {
 }
 
 function network(metrics: Metrics, host: HostFiles): void {
-  const tcp = (name: string) => one(() => host.counter('/proc/net/snmp', 'Tcp', name));
-  const card = (nth: number) => host.sum('/proc/net/dev', isCard, nth);
+  const counted = (name: keyof ReturnType<typeof networkCounts>) => one(() => networkCounts(host)[name]);
   metrics.gauge(
     'larkspur_host_tcp_retransmits',
     'TCP segments that were sent again: packets get lost',
     [],
-    tcp('RetransSegs'),
+    counted('retransmits'),
   );
-  metrics.gauge('larkspur_host_tcp_connect_failures', 'Connections that came to nothing', [], tcp('AttemptFails'));
-  metrics.gauge('larkspur_host_tcp_resets', 'Open connections that were reset', [], tcp('EstabResets'));
-  metrics.gauge('larkspur_host_tcp_open', 'Open connections', [], tcp('CurrEstab'));
   metrics.gauge(
-    'larkspur_host_network_drops',
-    'Packets that network cards dropped, in and out',
+    'larkspur_host_tcp_connect_failures',
+    'Connections that came to nothing',
     [],
-    one(() => sumOf(card(4), card(12))),
+    counted('connectFailures'),
   );
+  metrics.gauge('larkspur_host_tcp_resets', 'Open connections that were reset', [], counted('resets'));
+  metrics.gauge(
+    'larkspur_host_tcp_open',
+    'Open connections',
+    [],
+    one(() => host.counter('/proc/net/snmp', 'Tcp', 'CurrEstab')),
+  );
+  metrics.gauge('larkspur_host_network_drops', 'Packets that network cards dropped, in and out', [], counted('drops'));
   metrics.gauge(
     'larkspur_host_network_errors',
     'Packets that network cards received or sent with errors',
     [],
-    one(() => sumOf(card(3), card(11))),
+    counted('errors'),
   );
 }
 
@@ -207,8 +211,4 @@ function own(metrics: Metrics, host: HostFiles): void {
     [],
     one(() => host.valueOf('/proc/self/status', 'nonvoluntary_ctxt_switches')),
   );
-}
-
-function sumOf(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? undefined : a + b;
 }

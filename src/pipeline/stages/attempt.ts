@@ -59,7 +59,7 @@ function begin(work: Claimed | Ended, context: Running): Step {
   if (plan.token === undefined || destination.tokens === undefined) return inSlot(work, undefined, context);
   const askedMs = clock.now();
   return andThen(destination.tokens.get(plan.token), (reply): Step => {
-    work.job.stage('token', askedMs, clock.now());
+    work.job.spent.stage('token', askedMs, clock.now());
     switch (reply.kind) {
       case 'unavailable':
         return waits(work, 'token', clock.now() + reply.waitMs, context);
@@ -80,7 +80,7 @@ function inSlot(work: Claimed, token: Token | undefined, context: Running): Step
   if (free !== undefined) return start(work, token, free, context);
   const askedMs = context.clock.now();
   return andThen(slots.acquire(), (release) => {
-    work.job.stage('slot', askedMs, context.clock.now());
+    work.job.spent.stage('slot', askedMs, context.clock.now());
     return start(work, token, release, context);
   });
 }
@@ -171,7 +171,7 @@ function askFirst(work: Claimed, token: Token | undefined, free: () => void, con
     job.destination.limiter.ask(job.plan.limits),
     (taken) => {
       answered = true;
-      job.stage('limit', askedMs, context.clock.now());
+      job.spent.stage('limit', askedMs, context.clock.now());
       return start(work, token, free, context, taken);
     },
     () => {

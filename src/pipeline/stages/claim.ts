@@ -56,7 +56,7 @@ function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Cl
   });
   return andThen(reply$, (reply) => {
     if (reply.kind === 'granted') job.received.trace?.granted(job.id, reply.fence, reply.takeovers > 0);
-    job.stage('claim', askedMs, clock.now());
+    job.spent.stage('claim', askedMs, clock.now());
     return afterReply(job, turn, reply, askedMs + leaseMs, context);
   });
 }

@@ -36,8 +36,10 @@ export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Sc
       inLanes({ lanes, place, demand, maxInTurn, clock, timers }),
       // Synchronously after the gate said go, so that the next lane is judged against what this one was promised.
       tap(({ item }) => {
-        item.received.trace?.received(clock.now());
-        if (item.kind === 'call') turns.begin(item);
+        if (item.kind === 'call') {
+          item.spent.leftBuffers(clock.now());
+          turns.begin(item);
+        }
       }),
     );
 }

@@ -16,6 +16,7 @@ import type { Lines } from '../lines.ts';
 import type { OutcomeLines } from '../outcome-lines.ts';
 import type { Partitions } from '../partitions.ts';
 import { cancelledRoom } from '../rooms.ts';
+import type { MinuteBook } from '../spike/minute-book.ts';
 import { type Terminal, terminalOf, withoutBody } from '../terminal-record.ts';
 import { endFacts } from '../trace/facts.ts';
 import type { Turns } from '../turns.ts';
@@ -35,6 +36,7 @@ export interface SettleContext {
   readonly turns: Turns;
   readonly instruments: Instruments;
   readonly outcomes: OutcomeLines;
+  readonly minutes: MinuteBook;
   readonly log: Logger;
 }
 
@@ -56,7 +58,10 @@ export function settle(context: SettleContext): OperatorFunction<Ended, Settled>
 
 function settleOne(ended: Ended, context: SettleContext): Observable<Settled> | Settled {
   const { item, ending } = ended;
-  if (item.kind === 'call') context.turns.leaveDoor(item);
+  if (item.kind === 'call') {
+    context.turns.leaveDoor(item);
+    item.spent.endsAtMs ??= context.clock.now();
+  }
   const terminal = terminalOf(item, ending, context.clock);
   if (ending.kind === 'skipped' && ending.cancels !== undefined) return cancel(ending.cancels, ended, context);
   if (terminal === undefined) return settled(ended, context);
@@ -78,10 +83,15 @@ function cancel(id: string, ended: Ended, context: SettleContext): Observable<Se
 
 function settled(
   { item, turn, ending }: Ended,
-  { turns, clock, instruments, cancellations, lanes, outcomes }: SettleContext,
+  { turns, clock, instruments, cancellations, lanes, outcomes, minutes }: SettleContext,
 ): Settled {
   turns.end(item, turn);
-  item.received.trace?.ended(clock.now(), endFacts(item, ending));
+  const nowMs = clock.now();
+  item.received.trace?.ended(nowMs, endFacts(item, ending));
+  if (item.kind === 'call' && ending.kind !== 'held') {
+    item.spent.written(nowMs);
+    minutes.ended(item);
+  }
   if (item.kind === 'call') {
     item.over = true;
     cancellations.over(item);
@@ -153,6 +163,7 @@ function superseded({ item, turn, ending }: Ended, { turns, clock, instruments }
   if (item.kind === 'call') {
     instruments.superseded(item);
     if (ending.kind !== 'held') item.endedHere = ending;
+    item.spent.endsAtMs = undefined;
     item.waits('claim', clock.now());
     turns.back(item, turn, clock.now());
   }
@@ -168,6 +179,7 @@ function smaller(ended: Ended, limitBytes: number, context: SettleContext): Obse
     context.log.warn({ at, limitBytes }, 'a record does not fit its delay topic: it waits in the process');
     item.fitsOutside = false;
     item.writesTo = undefined;
+    item.spent.endsAtMs = undefined;
     context.turns.back(item, turn, ending.untilMs);
     return undefined;
   }

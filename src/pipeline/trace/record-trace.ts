@@ -43,7 +43,6 @@ export class RecordTrace {
   /** Until its span has its final name. */
   #early: Part[] | undefined = [];
   #parts = 0;
-  #received = false;
 
   constructor(start: RecordTraceStart) {
     this.#start = start;
@@ -75,13 +74,6 @@ export class RecordTrace {
     this.#context = { ...this.#context, spanId: spanIdOf(id, fence) };
     if (tookOver) this.#links.push({ ...this.#context, spanId: spanIdOf(id, fence - 1) });
     this.#name();
-  }
-
-  /** It has left the buffers, or found what it waits for: until then it was only read. */
-  received(untilMs: number): void {
-    if (this.#received) return;
-    this.#received = true;
-    this.stage('receive', this.#start.readAtMs, untilMs);
   }
 
   /** Something that took time is over. */

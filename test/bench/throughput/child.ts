@@ -1,3 +1,4 @@
+import type { Watched } from './watched.ts';
 import type { Safety } from './without.ts';
 
 /** What the bench tells a contestant through its environment. */
@@ -10,6 +11,8 @@ export interface Task {
   readonly inFlight: number;
   /** For Larkspur: what is left out. */
   readonly without?: Safety | undefined;
+  /** For Larkspur: how it is watched. */
+  readonly watched?: Watched | undefined;
 }
 
 /** What a contestant reports when all calls have their terminal record. */

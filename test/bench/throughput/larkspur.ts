@@ -5,37 +5,38 @@ import { join } from 'node:path';
 
 import { tap } from 'rxjs';
 
-import { createLogger } from '../../../src/adapters/pino/logger.ts';
-import { createMetrics } from '../../../src/adapters/prometheus/metrics.ts';
-import { systemClock, systemRandom, systemTimers } from '../../../src/adapters/system/clock.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { andThen } from '../../../src/operators/interop/and-then.ts';
+import { tracedSink } from '../../../src/pipeline/trace/traced-sink.ts';
 import type { RecordSink } from '../../../src/ports/record-sink.ts';
 import { startWorker } from '../../../src/runtime/start-worker.ts';
 import { openStores } from '../../../src/runtime/stores.ts';
 
 import { Meter, task } from './child.ts';
+import { watchedByNobody, watchedParts, watchedYaml } from './watched.ts';
 import { storesWithout } from './without.ts';
 
-const { brokers, redisUrl, prefix, upstreamUrl, calls, inFlight, without } = task();
+const { brokers, redisUrl, prefix, upstreamUrl, calls, inFlight, without, watched = watchedByNobody } = task();
+const written = watchedYaml(watched);
 const file = join(mkdtempSync(join(tmpdir(), 'larkspur-bench-')), 'larkspur.yaml');
 writeFileSync(
   file,
   `kafka: { brokers: [${brokers.join(', ')}], topicPrefix: ${prefix}, group: ${prefix}larkspur }
 redis: { url: ${redisUrl} }
-worker: { inFlight: ${inFlight} }
+worker: { inFlight: ${inFlight}, ${written.worker} }
+${written.more}
 upstreams:
   stub: { baseUrl: ${upstreamUrl}, concurrency: ${inFlight}, bucketConcurrency: ${inFlight}, connections: ${inFlight} }
 `,
 );
 const { config } = loadConfig({ file, env: {} });
 const meter = new Meter(calls);
-const log = createLogger({ level: 'warn' });
-const parts = { clock: systemClock, timers: systemTimers, random: systemRandom, log, metrics: createMetrics() };
+const parts = await watchedParts(config, watched);
 const stores = openStores(config, parts);
+const records = parts.traces === undefined ? stores.sink : tracedSink(stores.sink, parts.traces);
 const sink: RecordSink = {
   append: (record) =>
-    andThen(stores.sink.append(record), (ack) => {
+    andThen(records.append(record), (ack) => {
       meter.done(1);
       return ack;
     }),

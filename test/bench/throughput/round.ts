@@ -7,6 +7,7 @@ import { delayTopics } from '../../../src/model/delay-topics.ts';
 
 import type { Finished, Task } from './child.ts';
 import { type Latency, measureLatency } from './latency.ts';
+import type { Watched } from './watched.ts';
 import type { Safety } from './without.ts';
 
 /** Where a round takes place. */
@@ -24,6 +25,7 @@ export interface Round {
   readonly calls: number;
   readonly inFlight: number;
   readonly without?: Safety;
+  readonly watched?: Watched;
 }
 
 const partitions = 12;
@@ -45,15 +47,51 @@ const profiling = profileFolder === undefined ? [] : ['--cpu-prof', '--cpu-prof-
 // What the image starts Node with; the control gets the same.
 const nodeFlags = ['--max-semi-space-size=32'];
 
-/** Starts a compiled child and resolves with its first message. */
+interface Tells {
+  readonly metricsUrl?: string;
+}
+
+/** Starts a compiled child and resolves with its first message; where it tells of its metrics, they are read each second. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- names what the child is known to send
 async function start<T>(file: string, env: Record<string, string>): Promise<{ child: ChildProcess; first: T }> {
   const child = fork(file, { env: { ...process.env, ...env }, execArgv: [...nodeFlags, ...profiling] });
   const first = await new Promise<T>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as T));
+    child.on('message', (message) => {
+      const { metricsUrl } = message as Tells;
+      if (metricsUrl === undefined) resolve(message as T);
+      else readEachSecond(metricsUrl, child);
+    });
     child.once('exit', (code) => reject(new Error(`${file} ended with ${String(code)}`)));
   });
   return { child, first };
+}
+
+function readEachSecond(url: string, child: ChildProcess): void {
+  const headers = { accept: 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5' };
+  const reading = setInterval(
+    () =>
+      void fetch(url, { headers }).then(
+        (page) => page.text(),
+        () => undefined,
+      ),
+    1_000,
+  );
+  child.once('exit', () => clearInterval(reading));
+}
+
+/** Starts a compiled child for as long as some work lasts. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- names what the child is known to send
+export async function withChild<T, R>(
+  file: string,
+  env: Record<string, string>,
+  work: (first: T) => Promise<R>,
+): Promise<R> {
+  const { child, first } = await start<T>(file, env);
+  try {
+    return await work(first);
+  } finally {
+    await end(child);
+  }
 }
 
 /** Ends a child. */
@@ -98,7 +136,7 @@ async function onFreshTopics<T>(
 export async function runRound(place: Place, round: Round): Promise<Finished> {
   return withStub(place, round.delayMs, (upstreamUrl) =>
     onFreshTopics(place, round.calls, async (prefix) => {
-      const task = taskOf(place, prefix, upstreamUrl, round.calls, round.inFlight, round.without);
+      const task = taskOf(place, prefix, upstreamUrl, round.calls, round.inFlight, round);
       const { child, first } = await start<Finished>(join(place.built, `${round.who}.js`), task);
       await end(child);
       return first;
@@ -123,12 +161,9 @@ export async function runLatency(place: Place, who: Round['who']): Promise<Laten
 const warmUpCalls = 20_000;
 
 async function withStub<T>(place: Place, delayMs: number, work: (upstreamUrl: string) => Promise<T>): Promise<T> {
-  const stub = await start<{ port: number }>(join(place.built, 'stub.js'), { DELAY_MS: String(delayMs) });
-  try {
-    return await work(`http://127.0.0.1:${stub.first.port}`);
-  } finally {
-    await end(stub.child);
-  }
+  return withChild<{ port: number }, T>(join(place.built, 'stub.js'), { DELAY_MS: String(delayMs) }, ({ port }) =>
+    work(`http://127.0.0.1:${port}`),
+  );
 }
 
 function taskOf(
@@ -137,8 +172,8 @@ function taskOf(
   upstreamUrl: string,
   calls: number,
   inFlight: number,
-  without?: Safety,
+  { without, watched }: Pick<Round, 'without' | 'watched'> = {},
 ): Record<string, string> {
-  const task: Task = { brokers, redisUrl, prefix, upstreamUrl, calls, inFlight, without };
+  const task: Task = { brokers, redisUrl, prefix, upstreamUrl, calls, inFlight, without, watched };
   return { BENCH_TASK: JSON.stringify(task) };
 }

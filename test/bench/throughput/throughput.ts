@@ -4,6 +4,7 @@ import type { BenchOptions } from '../main.ts';
 
 import { buildContestants } from './build.ts';
 import type { Finished } from './child.ts';
+import { cpuMs, describeRun, figuresOf, median, rate, rounded, rssMb } from './figures.ts';
 import { type Place, runLatency, runRound } from './round.ts';
 import { safeties, type Safety } from './without.ts';
 
@@ -34,7 +35,8 @@ export async function throughputReport(options: BenchOptions): Promise<Report> {
   return withPlace((place) => (parts.length > 0 ? safetyReport(place, options) : allReport(place, options)));
 }
 
-async function withPlace(report: (place: Place) => Promise<Report>): Promise<Report> {
+/** Real services, and contestants that are compiled; who called ends both. */
+export async function withPlace(report: (place: Place) => Promise<Report>): Promise<Report> {
   const built = buildContestants();
   const services = await startServices();
   const { kafka, redis } = services;
@@ -59,7 +61,7 @@ async function allReport(place: Place, { rounds, calls, tell }: BenchOptions): P
       for (const who of contestants) {
         const run = await runRound(place, { who, delayMs, calls: calls > 0 ? calls : usualCalls, inFlight });
         runs[who].push(run);
-        tell(`${delayMs} ms, round ${round}, ${who}: ${describe(run)}`);
+        tell(`${delayMs} ms, round ${round}, ${who}: ${describeRun(run)}`);
       }
     }
   }
@@ -81,7 +83,7 @@ async function safetyReport(place: Place, { rounds, calls, tell }: BenchOptions)
     for (const without of variants) {
       const run = await runRound(place, { who: 'larkspur', ...shape, ...(without === undefined ? {} : { without }) });
       runs.get(nameOf(without))?.push(run);
-      tell(`round ${round}, ${nameOf(without)}: ${describe(run)}`);
+      tell(`round ${round}, ${nameOf(without)}: ${describeRun(run)}`);
     }
   }
   const figures: Record<string, unknown> = { rounds, ...shape, control: figuresOf(control) };
@@ -100,14 +102,6 @@ async function safetyReport(place: Place, { rounds, calls, tell }: BenchOptions)
 const nameOf = (without: Safety | undefined): string =>
   without === undefined ? 'with everything' : `without ${without === 'all' ? 'any of them' : without}`;
 
-function figuresOf(runs: readonly Finished[]) {
-  return {
-    perSecond: Math.round(median(runs, rate)),
-    cpuMsPer1000: Math.round(median(runs, cpuMs)),
-    rssMb: Math.round(median(runs, rss)),
-  };
-}
-
 function judge(byDelay: ReadonlyMap<number, Runs>, latency: unknown, rounds: number): Report {
   const bars = [];
   const figures: Record<string, unknown> = { rounds, inFlight, latencyAt500PerSecond: latency };
@@ -118,7 +112,7 @@ function judge(byDelay: ReadonlyMap<number, Runs>, latency: unknown, rounds: num
     const cpu = median(larkspur, cpuMs) / median(control, cpuMs);
     // At 100 ms a control sits idle and its own start-up weighs; CPU is compared where both work.
     if (delayMs < 100) worstCpu = Math.max(worstCpu, cpu);
-    worstRssMb = Math.max(worstRssMb, median(larkspur, rss));
+    worstRssMb = Math.max(worstRssMb, median(larkspur, rssMb));
     bars.push(atLeast(`ratio.${delayMs}ms`, rounded(ratio), ratioBars.get(delayMs) ?? 0));
     for (const [who, runs] of Object.entries({ control, larkspur })) {
       figures[`${who}.${delayMs}ms`] = figuresOf(runs);
@@ -127,18 +121,4 @@ function judge(byDelay: ReadonlyMap<number, Runs>, latency: unknown, rounds: num
   }
   bars.push(atMost('cpuRatio', rounded(worstCpu), 1.6), atMost('rssMb', Math.round(worstRssMb), 300));
   return reportOf('throughput', bars, figures);
-}
-
-const rate = ({ calls, ms }: Finished): number => (calls / ms) * 1_000;
-const cpuMs = ({ calls, cpuMs: ms }: Finished): number => (ms / calls) * 1_000;
-const rss = ({ rssMb }: Finished): number => rssMb;
-const rounded = (value: number): number => Math.round(value * 100) / 100;
-
-function median(runs: readonly Finished[], of: (run: Finished) => number): number {
-  const values = runs.map(of).sort((a, b) => a - b);
-  return values[Math.floor((values.length - 1) / 2)] ?? NaN;
-}
-
-function describe(run: Finished): string {
-  return `${Math.round(rate(run))} msg/s, ${Math.round(cpuMs(run))} ms CPU per 1,000, ${Math.round(run.rssMb)} MB`;
 }

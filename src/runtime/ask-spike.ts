@@ -1,0 +1,22 @@
+import type { Config } from '../config/config.ts';
+import { LarkspurError } from '../model/errors.ts';
+import { type MinuteView, type Spike, spikeOf, together } from '../model/spike.ts';
+
+import { adminAddress, askAdmin } from './admin-client.ts';
+
+/**
+ * Asks the workers behind some admin ports what stood together in a minute, and puts what they say together. Workers that do
+ * not answer, or in which no call ended then, are left out. Rejects with what one of them said when none tells.
+ * @param urls default: the configured admin port
+ */
+export async function askSpike(config: Config, urls: readonly string[], minuteMs: number): Promise<Spike> {
+  const path = `/admin/spikes/${minuteMs}`;
+  const asked = (urls.length > 0 ? urls : [undefined]).map((url) =>
+    askAdmin<MinuteView>(adminAddress(config, url), { path }),
+  );
+  const replies = await Promise.allSettled(asked);
+  const view = together(replies.flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value] : [])));
+  if (view !== undefined) return spikeOf(view);
+  const failed = replies.find((reply) => reply.status === 'rejected')?.reason as unknown;
+  throw failed instanceof Error ? failed : new LarkspurError('not_found', 'no worker was asked');
+}
