@@ -1,4 +1,4 @@
-import type { Consumer, EachBatchPayload, Kafka, PartitionAssigner } from 'kafkajs';
+import type { Consumer, EachBatchPayload, Kafka, PartitionAssigner, TopicPartitionOffsetAndMetadata } from 'kafkajs';
 
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
@@ -173,9 +173,7 @@ export class Life {
   }
 
   /** Stores offsets; `false`: this life is over, and nothing may have been stored. Rejects with the driver's error. */
-  async commit(
-    offsets: { topic: string; partition: number; offset: string; metadata: string | null }[],
-  ): Promise<boolean> {
+  async commit(offsets: TopicPartitionOffsetAndMetadata[]): Promise<boolean> {
     if (this.#over) return false;
     // No race with `ended`: each would leave a handler on a promise that stays open for months.
     return new Promise((resolve, reject) => {

@@ -7,11 +7,11 @@ import type { AssignedPartition, Commit, SourceEvent } from '../../ports/record-
 
 import { type FetchedBatch, tellJump, tellMixed } from './alarms.ts';
 import { coPartitioned } from './assigner.ts';
+import { deliver, type Receiver } from './deliver.ts';
+import { type Fetched, lastOf } from './fetched.ts';
 import { type GroupTuning, Life } from './life.ts';
 import { type Held, PartitionTable } from './partition-table.ts';
-import { readPositions } from './positions.ts';
-import { inRecordOf } from './record.ts';
-import { unreadableIn } from './unreadable.ts';
+import { readPositions, toStore } from './positions.ts';
 import { within } from './within.ts';
 
 /** What a membership is made of. */
@@ -34,14 +34,16 @@ export interface MembershipParts {
   readonly onRebalancing: () => void;
 }
 
-const longestMetadata = 4_096;
 const tryUnreadableMs = 30_000;
+// A paused partition keeps so many fetches' worth of what it was sent.
+const restFetches = 4;
 
 /** What one consumer life reads: which partitions, from where, and which of their commits still count. */
 export class Membership {
   readonly #parts: MembershipParts;
   readonly #table: PartitionTable;
   readonly #life: Life;
+  readonly #receiver: Receiver;
   #taking = true;
   /** The newest search for positions; batches of partitions without one wait for it. */
   #positioning: Promise<void> = Promise.resolve();
@@ -49,6 +51,11 @@ export class Membership {
   constructor(parts: MembershipParts) {
     this.#parts = parts;
     this.#table = new PartitionTable(parts.nextEpoch);
+    this.#receiver = {
+      emit: parts.emit,
+      takes: (held) => this.#taking && this.#isCurrent(held),
+      maxRestBytes: restFetches * parts.tuning.maxBytesPerPartition,
+    };
     this.#life = new Life({
       ...parts,
       topics: parts.topics.map((topic) => this.#fullName(topic)),
@@ -91,22 +98,16 @@ export class Membership {
     const held = this.#table.current(partition);
     if (held?.paused !== true) return;
     held.paused = false;
-    this.#life.resume(this.#fullName(partition.topic), partition.partition);
+    // Not within the call: who resumes is seldom ready to be given records.
+    if (held.rest !== undefined) this.#parts.timers.after(0, () => this.#goOn(held));
+    else this.#life.resume(this.#fullName(partition.topic), partition.partition);
   }
 
   /** Stores what is still ours; resolves with whether something was stored. Rejects with the driver's error. */
   async commit(commits: readonly Commit[]): Promise<boolean> {
     const ours = commits.filter(({ partition }) => this.#table.current(partition) !== undefined);
     if (ours.length === 0) return false;
-    return this.#life.commit(
-      ours.map(({ partition, offset, metadata }) => ({
-        topic: this.#fullName(partition.topic),
-        partition: partition.partition,
-        offset: String(offset),
-        // Longer ones are refused, while an offset without metadata only means a replay.
-        metadata: metadata === '' || metadata.length > longestMetadata ? null : metadata,
-      })),
-    );
+    return this.#life.commit(ours.map((one) => toStore(this.#fullName(one.partition.topic), one)));
   }
 
   /** From now on nothing is delivered; commits still count. */
@@ -126,13 +127,15 @@ export class Membership {
     const entries = Object.entries(assignment).map(([full, numbers]) => [this.#logicalName(full), numbers] as const);
     const { kept, added, lost } = this.#table.join(memberId, new Map(entries));
     // Without the seek all that is not committed would come again, also on partitions that did not move.
-    for (const { assigned, next, paused } of kept) {
+    for (const held of kept) {
+      const { assigned, next, paused } = held;
       const full = this.#fullName(assigned.topic);
+      held.rest = undefined;
       if (next !== undefined) this.#life.seek(full, assigned.partition, next);
       if (paused) this.#life.pause(full, assigned.partition);
     }
     this.#lose(lost);
-    const open = [...kept.filter(({ next }) => next === undefined), ...added];
+    const open = [...kept, ...added].filter(({ next }) => next === undefined);
     // A fetch from an offset that retention has passed makes the driver overwrite the group's offset, metadata and all:
     // then nobody could tell what was missed. So nothing is fetched before the place is known.
     for (const { assigned } of open) this.#life.pause(this.#fullName(assigned.topic), assigned.partition);
@@ -178,43 +181,45 @@ export class Membership {
       await within(this.#positioning, this.#parts.tuning.heartbeatMs, this.#parts.timers);
     }
     const held = this.#table.get(topic, batch.partition);
-    if (held?.next === undefined || held.paused || !this.#taking || payload.isStale()) return;
+    // What was kept comes first.
+    if (held?.next === undefined || held.paused || held.rest !== undefined || !this.#taking || payload.isStale())
+      return;
     if (Number(batch.highWatermark) < held.next) {
       this.#life.fail(new Error(`${batch.topic}/${batch.partition} is shorter than it was: was it created anew?`));
       return;
     }
     tellJump(this.#parts, batch, held.next);
-    const taken = this.#deliver(topic, held, held.next, batch);
+    const taken = this.#deliver(held, { batch, at: 0, until: batch.messages.length });
     if (taken !== undefined) payload.resolveOffset(taken);
   }
 
-  #giveUp({ topic, partition }: EachBatchPayload['batch'], cause: unknown): void {
+  /** Delivers what was left when the partition was paused; only then more is fetched. */
+  #goOn(held: Held): void {
+    const { rest } = held;
+    if (rest === undefined || held.paused || !this.#taking || !this.#isCurrent(held)) return;
+    try {
+      this.#deliver(held, rest);
+    } catch (error) {
+      this.#giveUp(rest.batch, error);
+    }
+    const { topic, partition } = rest.batch;
+    // As the receiver left it.
+    const { rest: left, next = 0, paused }: Held = { ...held };
+    if (left !== undefined) return;
+    // The driver is past what could not be read.
+    if (next <= Number(lastOf(rest))) this.#life.seek(topic, partition, next);
+    else if (!paused) this.#life.resume(topic, partition);
+  }
+
+  #giveUp({ topic, partition }: FetchedBatch, cause: unknown): void {
     const message = `records of ${topic}/${partition} cannot be delivered: ${messageOf(cause)}`;
     this.#life.fail(new LarkspurError('kafka_consumer_failed', message, { cause }));
   }
 
-  /** @returns the last offset that need not come again, `undefined` for none */
-  #deliver(topic: string, held: Held, from: number, batch: EachBatchPayload['batch']): string | undefined {
-    let taken: string | undefined;
-    for (const message of batch.messages) {
-      const broken = unreadableIn(message);
-      if (broken !== undefined) {
-        this.#hold(held, batch, broken.why);
-        return taken;
-      }
-      const offset = Number(message.offset);
-      if (offset < from) continue;
-      taken = message.offset;
-      held.next = offset + 1;
-      const record = inRecordOf(topic, batch.partition, offset, message);
-      this.#parts.emit({ kind: 'record', partition: held.assigned, record });
-      // The receiver may pause, leave or fail inside `emit`.
-      if (held.paused || !this.#taking || !this.#isCurrent(held)) return taken;
-    }
-    // Offsets have gaps (compaction, transactions): the batch knows its end better than its last record does.
-    const last = batch.lastOffset();
-    held.next = Math.max(from, Number(last) + 1);
-    return last;
+  #deliver(held: Held, fetched: Fetched): string | undefined {
+    const { taken, broken } = deliver(held, fetched, this.#receiver);
+    if (broken !== undefined) this.#hold(held, fetched.batch, broken);
+    return taken;
   }
 
   /** Nothing is read past what cannot be read. Now and then it is tried again: another replica may have it whole. */

@@ -1,11 +1,15 @@
 import type { AssignedPartition } from '../../ports/record-source.ts';
 
+import type { Fetched } from './fetched.ts';
+
 /** What is known about a partition while it is ours. */
 export interface Held {
   readonly assigned: AssignedPartition;
   /** Offset of the next record to deliver; `undefined` until the committed one has been read. */
   next: number | undefined;
   paused: boolean;
+  /** Fetched, and not delivered yet. */
+  rest: Fetched | undefined;
 }
 
 /** What a join of the group changes. */
@@ -42,7 +46,7 @@ export class PartitionTable {
       for (const partition of numbers) {
         const key = keyOf(topic, partition);
         if (this.#held.has(key)) continue;
-        const held: Held = { assigned: { topic, partition, epoch }, next: undefined, paused: false };
+        const held: Held = { assigned: { topic, partition, epoch }, next: undefined, paused: false, rest: undefined };
         this.#held.set(key, held);
         added.push(held);
       }

@@ -1,6 +1,7 @@
-import type { Admin } from 'kafkajs';
+import type { Admin, TopicPartitionOffsetAndMetadata } from 'kafkajs';
 
 import type { Logger } from '../../ports/logger.ts';
+import type { Commit } from '../../ports/record-source.ts';
 
 /** Where a group stands in a partition. */
 export interface Position {
@@ -9,6 +10,19 @@ export interface Position {
   /** Offset of the first record to deliver. */
   readonly offset: number;
   readonly metadata: string | null;
+}
+
+const longestMetadata = 4_096;
+
+/** A commit as the driver takes it. @param topic the full name */
+export function toStore(topic: string, { partition, offset, metadata }: Commit): TopicPartitionOffsetAndMetadata {
+  return {
+    topic,
+    partition: partition.partition,
+    offset: String(offset),
+    // Longer ones are refused, while an offset without metadata only means a replay.
+    metadata: metadata === '' || metadata.length > longestMetadata ? null : metadata,
+  };
 }
 
 /**
