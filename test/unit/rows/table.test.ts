@@ -36,6 +36,9 @@ const crash = ['S000-34', 'S000-35', 'S000-36', 'S000-72', 'S000-82', 'S004-22',
 /** Rows about quota and waiting. */
 const quota = ['S000-04', 'S000-07', 'S000-18', 'S000-19', 'S000-22', 'S000-80', 'S004-06'];
 
+/** Rows about isolation that need a source of rules, groups of workers or tiers of caches. */
+const tiers = ['05', '10', '11', '17', '18', '19', '20', '21', '26', '27', '28'].map((n) => `S004-${n}`);
+
 /** The ids at the start of the titles in a file: `'S000-38, S000-39: ...'`. */
 function idsOf(file: string): Set<string> {
   const titles = readFileSync(new URL(file, folder), 'utf8').matchAll(/['"`]((?:[A-Z][\w-]*, )*[A-Z][\w-]*): /g);
@@ -50,9 +53,9 @@ const wrongIn = (id: string, files: readonly string[], scenarios: readonly strin
 ];
 
 describe('the table of rows', () => {
-  it('names a test for each row of the main job, of crashes and of quota', () => {
+  it('names a test for each row of the main job, of crashes, of quota and of tiers', () => {
     const ids = new Set(rows.map(([id]) => id));
-    expect([...main, ...crash, ...quota].filter((id) => !ids.has(id))).toEqual([]);
+    expect([...main, ...crash, ...quota, ...tiers].filter((id) => !ids.has(id))).toEqual([]);
   });
 
   it.each(rows)('%s stands at the start of a title in each file that the table names', (id, files, scenarios) => {
@@ -60,13 +63,13 @@ describe('the table of rows', () => {
   });
 });
 
-/** All faults of Kafka, of kafkajs, and what others lost on offsets, rebalance, loss and duplicates. */
+/** All faults of Kafka, of kafkajs, and what others lost on offsets, rebalance, loss and duplicates, or suffered from a sick upstream. */
 const faults = [
   ...Array.from({ length: 36 }, (_, i) => `K${i + 1}`),
   ...Array.from({ length: 5 }, (_, i) => `L${i + 1}`),
   ...Array.from({ length: 10 }, (_, i) => `D${i + 1}`),
   ...Array.from({ length: 12 }, (_, i) => `P${i + 1}`),
-  'P28',
+  ...[13, 14, 16, 19, 20, 24, 25, 26, 27, 28, 29].map((n) => `P${n}`),
 ];
 
 describe('the table of faults', () => {
