@@ -20,6 +20,15 @@ export interface Metrics {
   gauge(name: string, help: string, labels: readonly string[], read: () => Iterable<readonly [Labels, number]>): void;
 }
 
+/** Reads what instruments show, for what is decided by them: scores, playbooks. */
+export interface MetricsReader {
+  /**
+   * The samples of a metric by its name on the page, as they are now; of a histogram `NAME_bucket` (with the label `le`),
+   * `NAME_sum` and `NAME_count`. Of an unknown name, and of the process metrics of the runtime, none.
+   */
+  samples(name: string): Iterable<readonly [Labels, number]>;
+}
+
 /** Instruments that measure nothing: for what runs beside the work, with names of its own. */
 export const noMetrics: Metrics = {
   counter: () => ({ add: () => undefined }),

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter as PromCounter, Gauge as PromGauge, Registry } from 'prom-client';
 
 import { LarkspurError } from '../../model/errors.ts';
-import type { Counter, Histogram, Labels, Metrics } from '../../ports/metrics.ts';
+import type { Counter, Histogram, Labels, Metrics, MetricsReader } from '../../ports/metrics.ts';
 
 import { HistogramCell, histogramOf } from './histogram-cells.ts';
 import { type MetricValues, openMetricsPage, openMetricsType } from './open-metrics.ts';
@@ -20,14 +20,15 @@ export interface MetricsOptions {
 }
 
 /** {@link Metrics} with the page that Prometheus reads. */
-export interface ScrapableMetrics extends Metrics {
+export interface ScrapableMetrics extends Metrics, MetricsReader {
   /** The page in the text format. Never fails because of one gauge: a reader that throws is left out and counted. */
   text(): Promise<string>;
   /** The page in the best format that an `accept` header takes. */
   page(accept: string | undefined): Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-type Reader = () => Iterable<readonly [Labels, number]>;
+type Sample = readonly [Labels, number];
+type Reader = () => Iterable<Sample>;
 type Trouble = 'bad_value' | 'label_overflow' | 'read_failed';
 
 interface Sum {
@@ -50,6 +51,7 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
   const { prefix = '', maxSeries = 500, processMetrics = true, exemplars = false } = options;
   const registry = new Registry();
   const instruments = new Map<string, { readonly shape: string; readonly instrument: unknown }>();
+  const shown = new Map<string, Reader>();
   if (processMetrics) collectDefaultMetrics({ register: registry, prefix });
 
   const troubles = new PromCounter({
@@ -85,10 +87,12 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
       exemplars && accept.includes('application/openmetrics-text')
         ? { contentType: openMetricsType, body: openMetricsPage(await valuesIn(registry)) }
         : { contentType: registry.contentType, body: await registry.metrics() },
+    samples: (name) => shown.get(name)?.() ?? [],
 
     counter: (name, help, labels) =>
       once<Counter>(name, ['counter', ...labels], () => {
         const table = tableOf<Sum>(name, labels, (set) => ({ labels: set, value: 0 }));
+        shown.set(name, () => table.cells().map(({ labels: set, value }) => [set, value]));
         const counter = new PromCounter({
           name: prefix + name,
           help,
@@ -111,6 +115,9 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
       once<Histogram>(name, ['histogram', labels, buckets], () => {
         const table = tableOf(name, labels, (set) => new HistogramCell(set, buckets));
         if (labels.length === 0) table.cellOf({});
+        for (const [suffix, samples] of Object.entries(histogramSamples)) {
+          shown.set(name + suffix, () => table.cells().flatMap(samples));
+        }
         registry.registerMetric(histogramOf(prefix + name, help, () => table.cells()));
         return {
           observe(set, value, traceId) {
@@ -123,6 +130,7 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
     gauge: (name, help, labels, read) => {
       const readers = once<Reader[]>(name, ['gauge', ...labels], () => {
         const all: Reader[] = [];
+        shown.set(name, () => all.flatMap((reader) => readable(reader)));
         const gauge = new PromGauge({
           name: prefix + name,
           help,
@@ -155,4 +163,19 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
 /** The types of prom-client name its metric types by numbers; the values are words. */
 async function valuesIn(registry: Registry): Promise<MetricValues[]> {
   return (await registry.getMetricsAsJSON()) as unknown as MetricValues[];
+}
+
+const histogramSamples: Readonly<Record<string, (cell: HistogramCell) => Sample[]>> = {
+  _bucket: (cell) => [...cell.cumulative()].map(([le, count]) => [{ ...cell.labels, le }, count]),
+  _sum: ({ labels, sum }) => [[labels, sum]],
+  _count: (cell) => [[cell.labels, [...cell.cumulative()].at(-1)?.[1] ?? 0]],
+};
+
+/** What a gauge tells; one that throws tells nothing. */
+function readable(reader: Reader): readonly Sample[] {
+  try {
+    return [...reader()];
+  } catch {
+    return [];
+  }
 }

@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { CountRing } from '../../../../src/operators/slo/count-ring.ts';
+import { sloDefaults, SloTracker } from '../../../../src/operators/slo/slo-tracker.ts';
+
+const hour = 3_600_000;
+const tracker = (objective: number, windowMs = 7 * 24 * hour): SloTracker =>
+  new SloTracker({ objective, windowMs, burnRates: sloDefaults.burnRates });
+
+describe('an objective', () => {
+  it('S000-83: tells what was measured and what is left of its error budget', () => {
+    const slo = tracker(0.99);
+    expect(slo.view(0)).toMatchObject({ objective: 0.99, good: 0, bad: 0, measured: undefined, budgetLeft: 1 });
+    slo.count(0, { good: 995, bad: 5 });
+    expect(slo.view(1_000).measured).toBe(0.995);
+    expect(slo.view(1_000).budgetLeft).toBeCloseTo(0.5);
+    slo.count(hour, { good: 0, bad: 15 });
+    expect(slo.view(hour).budgetLeft).toBeLessThan(-0.9);
+  });
+
+  it('forgets what lies before its window', () => {
+    const slo = tracker(0.9, 24 * hour);
+    slo.count(0, { good: 0, bad: 10 });
+    slo.count(12 * hour, { good: 10, bad: 0 });
+    expect(slo.view(12 * hour)).toMatchObject({ good: 10, bad: 10 });
+    expect(slo.view(25 * hour)).toMatchObject({ good: 10, bad: 0, budgetLeft: 1 });
+  });
+
+  it('burns when both windows of a rule are above its rate, and not when only one is', () => {
+    const slo = tracker(0.999);
+    const burning = (nowMs: number) =>
+      slo
+        .view(nowMs)
+        .burns.filter((burn) => burn.burning)
+        .map(({ severity }) => severity);
+    for (let minute = 0; minute < 360; minute++) slo.count(minute * 60_000, { good: 100, bad: 0 });
+    expect(burning(6 * hour)).toEqual([]);
+    // Five bad minutes burn in the short window, and in the long one as soon as it is a fiftieth of the month.
+    slo.count(6 * hour + 1_000, { good: 40, bad: 60 });
+    const rate = slo.view(6 * hour + 1_000).burns[0];
+    expect(rate?.shortRate).toBeGreaterThan(100);
+    expect(burning(6 * hour + 1_000)).toEqual(rate!.longRate > 14.4 ? ['page'] : []);
+    slo.count(6 * hour + 60_000, { good: 0, bad: 300 });
+    expect(burning(6 * hour + 61_000)).toEqual(['page', 'ticket']);
+    // It has stopped: the short windows say so first.
+    for (let minute = 2; minute < 40; minute++) slo.count(6 * hour + minute * 60_000, { good: 100, bad: 0 });
+    expect(burning(6 * hour + 40 * 60_000)).toEqual([]);
+  });
+
+  it('does not burn for a few failures at night', () => {
+    const slo = tracker(0.999);
+    slo.count(0, { good: 0, bad: 4 });
+    expect(slo.view(1_000).burns.some(({ burning }) => burning)).toBe(false);
+    slo.count(2_000, { good: 0, bad: 1 });
+    expect(slo.view(3_000).burns.every(({ burning }) => burning)).toBe(true);
+  });
+
+  it.each([0, 1, -1, 2, Number.NaN])('cannot be %d', (objective) => {
+    expect(() => tracker(objective)).toThrow(/slo\.objective must be in \(0, 1\)/);
+  });
+});
+
+describe('counts in cells of time', () => {
+  it('are those of the cells that the span reaches back to, whatever was counted when', () => {
+    const event = fc.tuple(fc.integer({ min: 0, max: 20_000 }), fc.boolean());
+    const events = fc.array(event, { minLength: 1, maxLength: 300, size: 'max' });
+    fc.assert(
+      fc.property(events, fc.integer({ min: 1, max: 20 }), (moves, cells) => {
+        const ring = new CountRing(1_000, 20);
+        const seen: { cell: number; good: boolean }[] = [];
+        let atMs = 0;
+        for (const [ms, good] of moves) {
+          atMs += ms;
+          ring.add(atMs, good ? { good: 1, bad: 0 } : { good: 0, bad: 1 });
+          seen.push({ cell: Math.floor(atMs / 1_000), good });
+        }
+        const within = seen.filter(({ cell }) => cell > Math.floor(atMs / 1_000) - cells);
+        const good = within.filter((one) => one.good).length;
+        expect(ring.within(atMs, cells * 1_000)).toEqual({ good, bad: within.length - good });
+      }),
+    );
+  });
+});
