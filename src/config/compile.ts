@@ -13,10 +13,12 @@ import type {
 } from './config.ts';
 import { defaults, healthDefaults, idempotencyKeyDefaults, probeDefaults, serviceDefaults } from './defaults.ts';
 import { moduleUrl } from './module-url.ts';
+import type { Playbook } from './playbooks.ts';
 import { compileRouteTable } from './route-table.ts';
 import { compileRoutes } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
+import { compileSlos } from './slos.ts';
 
 /** A rule with this limit never applies; a number, so that arithmetic on it stays sound. */
 export const never = Number.MAX_SAFE_INTEGER;
@@ -25,10 +27,11 @@ export const never = Number.MAX_SAFE_INTEGER;
 export type PemTexts = ReadonlyMap<string, string>;
 
 /** Makes the frozen {@link Config} from a complete and faultless raw one. */
-export function compile(raw: RawConfig, pem: PemTexts): Config {
+export function compile(raw: RawConfig, pem: PemTexts, playbooks: readonly Playbook[] = []): Config {
   const upstreams: Record<string, UpstreamConfig> = Object.create(null) as Record<string, UpstreamConfig>;
   for (const [name, upstream] of Object.entries(raw.upstreams ?? {})) upstreams[name] = compileUpstream(name, upstream);
   const { ring, lanes, claims, commit, outcomeLines } = raw.worker ?? {};
+  const routes = compileRoutes(raw.routes);
   const config: Config = {
     kafka: raw.kafka === undefined ? undefined : compileKafka(raw.kafka, pem),
     redis: raw.redis?.url === undefined ? undefined : { ...serviceDefaults.redis, ...raw.redis, url: raw.redis.url },
@@ -60,9 +63,13 @@ export function compile(raw: RawConfig, pem: PemTexts): Config {
     ),
     upstreams,
     events: { ...defaults.events, ...raw.events },
-    routes: compileRoutes(raw.routes),
+    routes,
     routeTable: raw.routeTable === undefined ? undefined : compileRouteTable(raw.routeTable),
     profiles: Object.fromEntries(Object.entries(raw.profiles ?? {}).map(([name, { routes = [] }]) => [name, routes])),
+    slos: compileSlos(
+      raw,
+      routes.map(({ name }) => name),
+    ),
     worker: {
       inFlight: raw.worker?.inFlight ?? defaults.worker.inFlight,
       ring: { ...defaults.worker.ring, ...ring, capacity: powerOfTwo(ring?.capacity ?? defaults.worker.ring.capacity) },
@@ -72,6 +79,7 @@ export function compile(raw: RawConfig, pem: PemTexts): Config {
       outcomeLines: { ...defaults.worker.outcomeLines, ...outcomeLines },
     },
     tracing: compileTracing(raw.tracing),
+    playbooks,
     maskFields: raw.maskFields ?? defaults.maskFields,
     logLevel: raw.logLevel ?? defaults.logLevel,
     drainMs: raw.drainMs ?? defaults.drainMs,

@@ -2,6 +2,9 @@ import type { RouteSpec } from '../model/route.ts';
 import type { BreakerOptions } from '../operators/breaker/options.ts';
 import type { RetryOptions } from '../operators/retry/options.ts';
 
+import type { Playbook } from './playbooks.ts';
+import type { SloConfig } from './slos.ts';
+
 /** A host and a port; port 0 takes a free one. */
 export interface Address {
   /** Without the brackets of an IPv6 literal. */
@@ -194,6 +197,8 @@ export interface RedisConfig {
   /** How many replicas must have the claim of a call without a platform key before it goes out. */
   readonly replicas: number;
   readonly replicasWaitMs: number;
+  /** Longest wait for an answer, milliseconds. */
+  readonly timeoutMs: number;
 }
 
 /** Somebody who hands in calls. What is `undefined` is not limited. */
@@ -244,9 +249,12 @@ export interface Config {
   readonly routes: readonly RouteSpec[];
   /** `undefined`: there are no others. */
   readonly routeTable: RouteTableConfig | undefined;
+  /** What is promised of upstreams and routes. */
+  readonly slos: readonly SloConfig[];
   readonly worker: WorkerConfig;
   /** `undefined`: nothing is traced. */
   readonly tracing: TracingConfig | undefined;
+  readonly playbooks: readonly Playbook[];
   /** Members of JSON bodies that nobody gets to see in results, messages and pages. */
   readonly maskFields: readonly string[];
   readonly logLevel: LogLevel;

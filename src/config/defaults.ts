@@ -1,6 +1,7 @@
 import { breakerDefaults } from '../operators/breaker/options.ts';
 import { adaptiveConcurrencyDefaults } from '../operators/bulkhead/adaptive-concurrency.ts';
 import { retryDefaults } from '../operators/retry/options.ts';
+import { sloDefaults } from '../operators/slo/slo-tracker.ts';
 
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
@@ -42,6 +43,7 @@ export const defaults = {
     commit: { intervalMs: 500, everyDone: 1_000 },
     outcomeLines: { successShare: 0.01, perSecond: 10 },
   },
+  playbooks: [],
   maskFields: [],
   logLevel: 'info',
   drainMs: 20_000,
@@ -62,8 +64,8 @@ export const serviceDefaults = {
     sessionTimeoutMs: 30_000,
     ssl: false,
   },
-  redis: { cluster: false, keyPrefix: 'larkspur:', replicas: 0, replicasWaitMs: 50 },
   tracing: { headers: {}, serviceName: 'larkspur', sampleRatio: 0.01, withheldFrom: [] },
+  redis: { cluster: false, keyPrefix: 'larkspur:', timeoutMs: 250, replicas: 0, replicasWaitMs: 50 },
 } satisfies RawConfig;
 
 /** What holds for a table of routes once it is declared. */
@@ -117,6 +119,7 @@ export function upstreamDefaults(name: string, written: RawUpstream): RawUpstrea
     limits: [],
     fallback: fallbackFor(written),
     ...(written.health === undefined ? {} : { health: healthDefaults }),
+    ...(written.slo === undefined ? {} : { slo: { ...sloDefaults, burnRates: { ...sloDefaults.burnRates } } }),
     ...(written.idempotencyKey === undefined ? {} : { idempotencyKey: idempotencyKeyDefaults }),
   };
 }

@@ -26,8 +26,8 @@ export function describe({ raw, sources }: Pick<Loaded, 'raw' | 'sources'>): Des
 }
 
 /** Every secret of a configuration, for a log that must not show them. */
-export function secretsOf({ raw }: Pick<Loaded, 'raw'>): string[] {
-  return secretsIn(raw);
+export function secretsOf({ raw, config }: Pick<Loaded, 'raw' | 'config'>): string[] {
+  return [...secretsIn(raw), ...secretsIn(config.playbooks)];
 }
 
 /** What of bodies and messages is kept from people: the members that the configuration names, and its secrets. */

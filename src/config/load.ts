@@ -8,6 +8,8 @@ import { complete, type Complete } from './complete.ts';
 import type { Config } from './config.ts';
 import { type Env, interpolate, variable } from './interpolate.ts';
 import { configInvalid, type Mistake, mistakeText } from './mistake.ts';
+import { type Overlay, pathOfText } from './overlay.ts';
+import { type Playbook, readPlaybook, strangersIn } from './playbooks.ts';
 import { ruleMistakes } from './rules.ts';
 import type { RawConfig } from './schema.ts';
 import { merge, type Path, pathText, valueAt } from './tree.ts';
@@ -31,6 +33,8 @@ export interface ConfigInput {
   /** Default: the environment of the process. */
   readonly env?: Env;
   readonly flags?: ConfigFlags;
+  /** What lies over everything else for a time, the newest last. */
+  readonly overlays?: readonly Overlay[];
 }
 
 /** A loaded configuration. */
@@ -58,16 +62,17 @@ export function loadConfig(input: ConfigInput = {}): Loaded {
   const completed = complete(checked.sound, sourceOf);
   const pem = pemTexts(completed);
   const all = [...mistakes, ...checked.mistakes, ...ruleMistakes(completed.value, written), ...pem.mistakes];
-  if (all.length > 0) {
+  const plays = readPlaybooks(completed.value, input.env ?? process.env);
+  if (all.length + plays.lines.length > 0) {
     // A value whose variable is missing still holds `${NAME}`: one mistake a place is enough.
     const lines = new Map<string, string>();
     for (const m of all) {
       const key = m.path.length === 0 ? m.message : pathText(m.path);
       if (!lines.has(key)) lines.set(key, mistakeText(m, sourceOf(m.path)));
     }
-    throw configInvalid([...lines.values()]);
+    throw configInvalid([...lines.values(), ...plays.lines]);
   }
-  const config = compile(completed.value, pem.texts);
+  const config = compile(completed.value, pem.texts, plays.playbooks);
   const warnings: string[] = [];
   if (config.redis !== undefined && config.kafka === undefined) {
     warnings.push('redis is not used without kafka: embedded mode keeps its claims in the data folder');
@@ -102,6 +107,10 @@ function collect(input: ConfigInput): Written {
   for (const [name, path] of flagPaths) {
     const value = input.flags?.[name];
     if (value !== undefined) layers.push({ path, value, source: `flag --${name === 'logLevel' ? 'log-level' : name}` });
+  }
+
+  for (const { source: from, values } of input.overlays ?? []) {
+    for (const [path, value] of Object.entries(values)) layers.push({ path: pathOfText(path), value, source: from });
   }
 
   let written = filled.value;
@@ -148,6 +157,28 @@ function lineOf(lines: ReadonlyMap<string, number>, path: Path): number | undefi
     if (line !== undefined) return line;
   }
   return undefined;
+}
+
+/** The playbooks that are named, and every mistake in them. */
+function readPlaybooks({ playbooks: files = [], upstreams = {} }: RawConfig, env: Env) {
+  const playbooks: Playbook[] = [];
+  const lines: string[] = [];
+  for (const file of files) {
+    try {
+      const read = readPlaybook(readText(file), file, env, readText);
+      if (read.playbook === undefined) lines.push(...read.lines);
+      else {
+        const { name } = read.playbook;
+        if (playbooks.some((other) => other.name === name))
+          lines.push(`${file}: name is ${name}, which another playbook has`);
+        lines.push(...strangersIn(read.playbook, new Set(Object.keys(upstreams))));
+        playbooks.push(read.playbook);
+      }
+    } catch (error) {
+      lines.push(`playbooks: ${file} cannot be read: ${messageOf(error)}`);
+    }
+  }
+  return { playbooks, lines };
 }
 
 function readFile(file: string): ReturnType<typeof readYaml> {

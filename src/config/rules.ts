@@ -9,6 +9,7 @@ import { routeTableRules } from './route-table.ts';
 import { routeTargets } from './routes.ts';
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
+import { sloRules } from './slo-rules.ts';
 import { targetRules } from './target-rules.ts';
 import { type Path } from './tree.ts';
 
@@ -120,6 +121,7 @@ function routes(config: RawConfig, report: Report): void {
       report([...at, 'name'], `is ${route.name}, which stands in the list before`);
     }
     if (route.name !== undefined) names.add(route.name);
+    if (route.slo !== undefined) sloRules([...at, 'slo'], route.slo, report);
     if (route.app !== undefined && !(config.apps ?? []).some(({ id }) => id === route.app)) {
       report([...at, 'app'], `is ${route.app}, which is not among apps`);
     }
@@ -145,6 +147,7 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Rep
   if (upstream.cache !== undefined && upstream.cache.ttlMs === undefined) {
     report([...at, 'cache', 'ttlMs'], 'is missing: how old an answer may be depends on what it tells');
   }
+  if (upstream.slo !== undefined) sloRules([...at, 'slo'], upstream.slo, report);
   targetRules(at, own, report);
   const { header } = upstream.idempotencyKey ?? {};
   if (upstream.idempotencyKey !== undefined && upstream.profile === 'feishu') {

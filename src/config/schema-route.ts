@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox';
 
+import { promise, section } from './schema-upstream.ts';
+
 const expression = (description: string) => Type.String({ minLength: 1, maxLength: 20_000, description });
 
 /** One route as it is written. */
@@ -27,6 +29,7 @@ export const routeSchema = Type.Object(
       }),
     ),
     answer: Type.Optional(expression('jsonata expression that gives the answer to a callback')),
+    slo: Type.Optional(section(promise, 'share of its events that become a call or a record, or need none')),
     topic: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9._-]{1,200}$', description: 'topic, without the prefix' })),
   },
   { additionalProperties: false },

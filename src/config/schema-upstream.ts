@@ -167,6 +167,19 @@ const group = section(
   'calls by path, or by the tier that Feishu documents, with breaker, slots, sockets and budget of their own',
 );
 
+/** What a promise is made of, for upstreams and routes. */
+export const promise = {
+  objective: Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1, description: 'share that is to go well' }),
+  windowMs: Type.Integer({ minimum: 3_600_000, maximum: 90 * 86_400_000, description: 'over how long' }),
+  burnRates: section(
+    {
+      page: Type.Number({ minimum: 1, maximum: 1_000 }),
+      ticket: Type.Number({ minimum: 1, maximum: 1_000 }),
+    },
+    'from which on somebody is told; 1 uses the budget up in just the window',
+  ),
+};
+
 /** One upstream as it is written. */
 export const upstreamSchema = section(
   {
@@ -214,6 +227,10 @@ export const upstreamSchema = section(
       'a GET that tells how it is, on /admin/api-health; no call depends on it',
     ),
     cache: section({ ttlMs: ms('how long a good answer to a GET serves later ones without a call') }),
+    slo: section(
+      { ...promise, latencyMs: ms('from reading a call to its live answer; what takes longer did not go well') },
+      'share of its calls that get a live answer in time',
+    ),
     use: Type.Array(Type.String({ minLength: 1 }), {
       description: 'modules that see each attempt: export default { before, after }',
     }),

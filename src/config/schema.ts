@@ -103,6 +103,7 @@ export const configSchema = Type.Partial(
           maximum: 10,
           description: 'replicas that must have the claim of a call without a platform key before it goes out',
         }),
+        timeoutMs: Type.Integer({ minimum: 10, maximum: 60_000, description: 'longest wait for an answer' }),
         replicasWaitMs: Type.Integer({
           minimum: 1,
           maximum: 200,
@@ -192,6 +193,10 @@ export const configSchema = Type.Partial(
       events,
       worker: workerSchema,
       tracing,
+      playbooks: Type.Array(Type.String({ minLength: 1, maxLength: 500 }), {
+        maxItems: 100,
+        description: 'files of playbooks: when something is so for a time, then some steps',
+      }),
       profiles,
       maskFields: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
         maxItems: 100,

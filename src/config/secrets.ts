@@ -1,6 +1,6 @@
 import type { Path } from './tree.ts';
 
-const secretKey = /secret|token|password|passphrase|encryptkey|credential|authorization|cookie|api-?key/i;
+const secretKey = /secret|webhook|token|password|passphrase|encryptkey|credential|authorization|cookie|api-?key/i;
 
 /** Whether values at this path are never shown. Headers may carry credentials of any name. */
 export function isSecret(path: Path): boolean {

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 import type { OutRecord } from './record.ts';
+import { isTree } from './schema-words.ts';
 
 /** The value of a record on `audit`. */
 export const auditEntrySchema = Type.Object(
@@ -30,4 +31,9 @@ type Change = Omit<AuditEntry, 'reason' | 'requestId'> & {
 /** The record of a change; changes of one thing keep their order. */
 export function auditRecord(entry: Change): OutRecord {
   return { topic: 'audit', key: Buffer.from(entry.what), value: Buffer.from(JSON.stringify(entry)), headers: [] };
+}
+
+/** Whether a value is a change as it stands on `audit`. */
+export function isAuditEntry(value: unknown): value is AuditEntry {
+  return isTree(value) && ['at', 'by', 'what'].every((name) => typeof value[name] === 'string');
 }

@@ -12,6 +12,7 @@ export type WaitKind =
   | 'receiver-limit'
   | 'monthly-quota'
   | 'breaker'
+  | 'paused'
   | 'retry'
   | 'claim'
   | 'token'

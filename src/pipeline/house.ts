@@ -26,6 +26,7 @@ import type { Decoded } from './job.ts';
 import { Lines } from './lines.ts';
 import { OutcomeLines, type OutcomeLineOptions } from './outcome-lines.ts';
 import { Partitions } from './partitions.ts';
+import { Pauses } from './pauses.ts';
 import { limitRoom } from './rooms.ts';
 import { MinuteBook } from './spike/minute-book.ts';
 import type { AdmitContext } from './stages/admit.ts';
@@ -110,6 +111,8 @@ export interface House
     SettleContext,
     CommitContext {
   readonly instruments: Instruments;
+  /** Upstreams whose calls wait because somebody wants it so. */
+  readonly pauses: Pauses;
   /** Takes in an upstream that was added to `destinations`. */
   welcome(destination: Destination): void;
   /** A destination has other breakers or another health check now: they are watched, and probed where that is declared. */
@@ -144,8 +147,9 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
     draining
       ? { kind: 'wait', room: drainingRoom, untilMs: Infinity }
-      : gate(item, nowMs, { turns, lines, minWorkMs: options.minWorkMs, wall: () => clock.wall() }),
+      : gate(item, nowMs, { turns, lines, pauses, minWorkMs: options.minWorkMs, wall: () => clock.wall() }),
   );
+  const pauses = new Pauses(() => lanes);
   const lookers = new Set<(destination: Destination) => void>([watchBreakers(parts)]);
   const breakersChanged = (destination: Destination): void => lookers.forEach((look) => look(destination));
   const welcome = (destination: Destination): void => {
@@ -192,6 +196,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     keeper,
     lines,
     turns,
+    pauses,
     instruments,
     outcomes: new OutcomeLines(parts, options.outcomeLines),
     minutes: new MinuteBook(clock, parts.hostCounts),

@@ -25,6 +25,7 @@ export class Instruments {
   readonly #quotaRefusals: Counter;
   readonly #quotaSeconds: Histogram;
   readonly #clock: Clock;
+  readonly #listeners: ((item: Decoded, ending: Ending) => void)[] = [];
 
   constructor(metrics: Metrics, observed: Observed) {
     this.#clock = observed.clock;
@@ -112,8 +113,14 @@ export class Instruments {
     this.#quotaRefusals.add({ upstream: name, bucket: label ?? 'other' });
   }
 
+  /** Calls back for each record that has ended, or left for a delay topic. */
+  onSettled(listener: (item: Decoded, ending: Ending) => void): void {
+    this.#listeners.push(listener);
+  }
+
   /** A record's terminal record is durable, or its record in a delay topic. */
   settled(item: Decoded, ending: Ending): void {
+    for (const listener of this.#listeners) listener(item, ending);
     const upstream = item.kind === 'call' ? item.destination.name : 'none';
     if (ending.kind === 'held') {
       this.#held.add({ upstream, why: ending.why });

@@ -4,6 +4,7 @@ export const waitReasons = [
   'rate-limit',
   'half-hour',
   'breaker',
+  'paused',
   'retry',
   'claim',
   'token',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { type ConfigInput, type Loaded, loadConfig } from '../../src/config/load.ts';
 import { mistakesOf } from '../../src/config/mistake.ts';
+import type { Overlay } from '../../src/config/overlay.ts';
 
 /** A folder for configuration files, and what loading them gives. */
 export class ConfigFiles {
@@ -21,8 +22,8 @@ export class ConfigFiles {
   }
 
   /** Loads a file with an empty environment. */
-  loadFile(file: string): Loaded {
-    return loadConfig({ file, env: {} });
+  loadFile(file: string, overlays: readonly Overlay[] = []): Loaded {
+    return loadConfig({ file, env: {}, overlays });
   }
 
   /** The mistakes of a text; the name of its file stands as FILE. */

@@ -13,6 +13,7 @@ import { createHouse, type House, houseDefaults, type HouseOptions } from '../..
 import type { Settled } from '../../src/pipeline/job.ts';
 import { Slots } from '../../src/pipeline/slots.ts';
 import { tracedSink } from '../../src/pipeline/trace/traced-sink.ts';
+import type { Metrics } from '../../src/ports/metrics.ts';
 import type { QuotaLog } from '../../src/ports/quota-log.ts';
 import type { Random } from '../../src/ports/random.ts';
 import type { RecordSource } from '../../src/ports/record-source.ts';
@@ -40,6 +41,8 @@ export interface BenchOptions {
   readonly resultBytes?: number;
   /** How each worker reaches what counts starts; default: one log in memory, for all of them. */
   readonly quota?: (time: VirtualTime) => QuotaLog;
+  /** Default: nothing is measured. */
+  readonly metrics?: Metrics;
   /** Attempts of the whole process at once; default 256. */
   readonly processSlots?: number;
   /** Where the spans of each worker go; default: nothing is traced. */
@@ -134,7 +137,7 @@ export class PipelineBench {
         timers: time,
         random: this.#random,
         log: this.log,
-        metrics: noMetrics,
+        metrics: this.#options.metrics ?? noMetrics,
         source,
         sink: traces === undefined ? this.sink : tracedSink(this.sink, traces),
         claims: this.store.claims,

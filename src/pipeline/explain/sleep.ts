@@ -4,7 +4,7 @@ import type { Job } from '../job.ts';
 import { lastSaid } from './attempt-steps.ts';
 import { findRecord, type Looked } from './find-record.ts';
 import { placeText } from './places.ts';
-import { behindOutside, breaker, quota, waitWords, wallTime } from './wait-words.ts';
+import { behindOutside, breaker, paused, quota, waitWords, wallTime } from './wait-words.ts';
 
 /** A call that waits for a time, and what is behind that. */
 export function asleep(job: Job, untilMs: number, house: Looked): Wait[] {
@@ -48,6 +48,8 @@ function sleeping(job: Job, untilMs: number, house: Looked): Wait {
       };
     case 'order':
       return { ...behindOutside(job, house), ...time };
+    case 'paused':
+      return { ...paused(job, house), ...time };
     case 'retry':
     case 'half-hour':
     case 'upstream-slots':

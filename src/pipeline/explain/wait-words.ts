@@ -13,6 +13,7 @@ export const waitWords: Readonly<Record<WaitReason, string>> = {
   'rate-limit': 'quota',
   'half-hour': 'its second after the full or half hour',
   breaker: 'its upstream, which is not called at present',
+  paused: 'its upstream, which is paused',
   retry: 'its next attempt',
   claim: 'its claim',
   token: 'a token',
@@ -85,6 +86,16 @@ export function breaker({ destination, plan, breaker: own, attempts }: Job, { cl
     on: plan.breakerKey,
     why: `${destination.name} is not called at present: its breaker is ${seen?.state ?? 'open'}${forced}${last}`,
     cure: `see what ${destination.name} answers (/admin/api-health); the breaker tries again by itself`,
+  };
+}
+
+/** Somebody has paused the upstream. */
+export function paused({ destination: { name } }: Job, { pauses }: Looked): Wait {
+  return {
+    what: 'paused',
+    on: name,
+    why: `${name} is paused by ${pauses.heldBy(name).join(' and ')}`,
+    cure: `let it go on: PUT /admin/pauses/${name} with {"paused":false,"by":"..."}; /admin/playbooks shows what paused it`,
   };
 }
 

@@ -4,7 +4,7 @@ import type { Decoded, Job } from '../job.ts';
 
 import type { Looked } from './find-record.ts';
 import { asleep, timed } from './sleep.ts';
-import { breaker, quota, slots, toBeEnded, toBeWritten, turnIsMissing, wallTime } from './wait-words.ts';
+import { breaker, paused, quota, slots, toBeEnded, toBeWritten, turnIsMissing, wallTime } from './wait-words.ts';
 
 // Of a record that is no call, the only thing that is ever written.
 const deadLetterTopic = 'dead-letters';
@@ -87,6 +87,8 @@ function inRoom(job: Job, room: string, house: Looked): Wait[] {
       return [{ ...quota(job, room.slice(`limit:${job.destination.name}:`.length), house), ...more }];
     case 'breaker':
       return [{ ...breaker(job, house), ...more }];
+    case 'paused':
+      return [{ ...paused(job, house), ...more }];
     case 'half-hour':
       return [
         {

@@ -9,6 +9,7 @@ import { halfHourOf } from '../half-hour.ts';
 import { freshAnswer, mayHaveFallback, maySaveCall } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
 import { type Lines, offsetOf } from '../lines.ts';
+import { pausedRoom, type Pauses } from '../pauses.ts';
 import { cancelledRoom, halfHourRoom, limitRoom } from '../rooms.ts';
 import type { Turns } from '../turns.ts';
 import { shouldLeave } from '../waiting.ts';
@@ -70,18 +71,21 @@ export function laneOf({ partition }: AssignedPartition, key: string | undefined
 interface GateContext {
   readonly turns: Turns;
   readonly lines: Lines;
+  readonly pauses: Pick<Pauses, 'has'>;
   readonly minWorkMs: number;
   readonly wall: () => number;
 }
 
 // How soon a cancelled call is looked at again whose end nobody told the lanes of.
 const cancelLookMs = 1_000;
+// Nobody tells the lanes that the time of a paused call is over.
+const pauseLookMs = 5_000;
 
 /**
  * Whether the head of a lane could start now, and if not, which room it waits in and until when. Takes nothing: what it
  * finds free is taken in the attempt. Who would wait for long is let through to leave for a delay topic.
  */
-export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs, wall }: GateContext): Gate {
+export function gate(item: Decoded, nowMs: number, { turns, lines, pauses, minWorkMs, wall }: GateContext): Gate {
   if (item.kind !== 'call' || item.over) return go;
   // It ends out of its turn, which takes an answer of the claims' store: then what is left of it goes.
   if (item.pulled === 'now') return { kind: 'wait', room: cancelledRoom(item.id), untilMs: nowMs + cancelLookMs };
@@ -104,6 +108,14 @@ export function gate(item: Decoded, nowMs: number, { turns, lines, minWorkMs, wa
   if ((item.longWait?.untilMs ?? 0) > nowMs || lines.ahead(item) !== undefined) return go;
   item.needsNothing = maySaveCall(item) && freshAnswer(item, wall()) !== undefined;
   if (item.needsNothing) return go;
+  if (pauses.has(destination.name)) {
+    item.waits('paused', nowMs);
+    return {
+      kind: 'wait',
+      room: pausedRoom(destination.name),
+      untilMs: Math.min(nowMs + pauseLookMs, lastStartMs + 1),
+    };
+  }
   const peak = halfHourOf(item, wall);
   if (peak !== undefined) {
     return wait(item, 'half-hour', halfHourRoom(destination.name, peak.slot), nowMs + peak.waitMs);
