@@ -5,6 +5,7 @@ import type { FaultRule } from './faults/fault-rule.ts';
 import type { EffectsReport, Expected, Verdict } from './ledger/ledger.ts';
 import type { Links } from './link/links.ts';
 import type { SandboxSettings } from './settings.ts';
+import type { BotPost } from './state/bots.ts';
 import type { BucketFigures } from './state/limits.ts';
 import type { LoggedRequest } from './state/request-log.ts';
 
@@ -50,6 +51,8 @@ export interface Sandbox {
   stats(): SandboxStats;
   /** Revokes live tokens. `stuck`: the token endpoint goes on giving the dead one. Returns how many. */
   revokeTokens(which?: { readonly app?: string; readonly stuck?: boolean }): number;
+  /** Custom bots: what they posted, oldest first; and the signing secret that one asks for. */
+  readonly bots: { posts(): readonly BotPost[]; sign(bot: string, secret: string): void };
   /** Long connections, and how they are treated. */
   readonly links: Pick<Links, 'connected' | 'deliver' | 'drop' | 'setFaults'>;
   /** Sends events to a receiver, as Feishu does. Resolves when each was taken or given up. */

@@ -15,6 +15,7 @@ import { Links } from './link/links.ts';
 import type { SandboxOptions } from './options.ts';
 import type { Sandbox } from './sandbox-api.ts';
 import { parseSettings, settingsDefaults } from './settings.ts';
+import { Bots } from './state/bots.ts';
 import { Consents } from './state/consents.ts';
 import { Limits } from './state/limits.ts';
 import { MessageBook } from './state/message-book.ts';
@@ -85,10 +86,11 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       ...world.limits.figures(),
     }),
     revokeTokens: ({ app, stuck } = {}) => world.tokens.revoke(app === undefined ? {} : { app }, stuck),
+    bots: { posts: () => world.bots.posts, sign: (bot, secret) => void world.bots.secrets.set(bot, secret) },
     links,
     ...eventSender({ clock: world.clock, timers: world.timers, random }, links, world),
     reset: () => {
-      for (const part of [world.ledger, world.replay, world.requests, world.limits]) part.clear();
+      for (const part of [world.ledger, world.replay, world.requests, world.limits, world.bots]) part.clear();
       world.faults.clearCounts();
     },
   };
@@ -125,6 +127,7 @@ function createWorld(options: SandboxOptions, random: SandboxRandom): World {
     faults: new FaultBook(random),
     requests: new RequestLog(details),
     messages: new MessageBook(salt),
+    bots: new Bots(),
     settings: settingsDefaults,
     seq: 0,
     salt,

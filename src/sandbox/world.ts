@@ -1,6 +1,7 @@
 import type { FaultBook } from './faults/fault-book.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { SandboxSettings } from './settings.ts';
+import type { Bots } from './state/bots.ts';
 import type { Consents } from './state/consents.ts';
 import type { Limits } from './state/limits.ts';
 import type { MessageBook } from './state/message-book.ts';
@@ -23,6 +24,7 @@ export interface World {
   readonly faults: FaultBook;
   readonly requests: RequestLog;
   readonly messages: MessageBook;
+  readonly bots: Bots;
   /** Settings in force; replaced as a whole. */
   settings: SandboxSettings;
   /** Number of the latest effect. It never goes back, so ids stay unique over a reset. */

@@ -1,20 +1,18 @@
 import { map, type Observable, of } from 'rxjs';
 
 import { type Fault, type HttpRequest, type HttpResponse, jsonResponse, problemResponse } from '../../model/http.ts';
-import { isTree } from '../../model/schema-words.ts';
 import type { ForcedState } from '../../operators/breaker/permit.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 
+import { invalidOrder, isShortText, type Order, readOrder } from './orders.ts';
+
 /** What a person asks of the breakers of an upstream. */
-export interface BreakerOrder {
+export interface BreakerOrder extends Order {
   readonly upstream: string;
   /** One of them; `undefined`: all, those to come among them. */
   readonly breaker: string | undefined;
   /** `undefined`: they decide by themselves again. */
   readonly state: ForcedState | undefined;
-  readonly by: string;
-  readonly reason: string | undefined;
-  readonly requestId: string | undefined;
 }
 
 /** What came of it: done, and whether the topic `audit` has it already; or why not. */
@@ -47,49 +45,27 @@ export function breakerRoutes(desk: BreakerDesk): readonly HttpRoute[] {
     method: 'PUT',
     path: '/admin/breakers/:upstream',
     handle: (request) => {
-      const read = readOrder(request);
-      return 'faults' in read ? of(invalid(read.faults)) : desk.order(read).pipe(map(answered));
+      const read = readBreakerOrder(request);
+      return 'faults' in read ? of(invalidOrder(read.faults)) : desk.order(read).pipe(map(answered));
     },
   };
   return [show, order];
 }
 
-function readOrder({ params, headers, body }: HttpRequest): BreakerOrder | { readonly faults: readonly Fault[] } {
-  const tree = parsed(body);
-  if (!isTree(tree)) return { faults: [{ at: '', message: 'must be a JSON object' }] };
-  const { state, by, reason, breaker } = tree;
-  const faults: Fault[] = [];
+function readBreakerOrder(request: HttpRequest): BreakerOrder | { readonly faults: readonly Fault[] } {
+  const read = readOrder(request, ['state', 'breaker'], ({ state, breaker }, report) => {
+    if (!states.some((name) => name === state)) report('/state', `must be one of ${states.join(', ')}`);
+    if (breaker !== undefined && !isShortText(breaker, 300)) report('/breaker', 'must be 1 to 300 characters');
+  });
+  if (read.faults !== undefined) return read;
+  const { state, breaker } = read.tree;
   const known = states.find((name) => name === state);
-  if (known === undefined) faults.push({ at: '/state', message: `must be one of ${states.join(', ')}` });
-  if (!isShortText(by)) faults.push({ at: '/by', message: 'must name who asks, 1 to 100 characters' });
-  for (const [at, value, most] of [['/reason', reason, 500] as const, ['/breaker', breaker, 300] as const]) {
-    if (value !== undefined && !isShortText(value, most))
-      faults.push({ at, message: `must be 1 to ${most} characters` });
-  }
-  for (const name of Object.keys(tree)) {
-    if (!['state', 'by', 'reason', 'breaker'].includes(name)) faults.push({ at: `/${name}`, message: 'is not known' });
-  }
-  if (faults.length > 0) return { faults };
   return {
-    upstream: params['upstream'] ?? '',
+    upstream: request.params['upstream'] ?? '',
     breaker: breaker as string | undefined,
     state: known === 'auto' ? undefined : known,
-    by: by as string,
-    reason: reason as string | undefined,
-    requestId: headers['x-request-id'],
+    ...read.order,
   };
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
-function isShortText(value: unknown, most = 100): value is string {
-  return typeof value === 'string' && value.length >= 1 && value.length <= most;
 }
 
 function answered(ordered: BreakerOrdered): HttpResponse {
@@ -97,9 +73,4 @@ function answered(ordered: BreakerOrdered): HttpResponse {
     return jsonResponse(200, { audited: ordered.audited, breakers: ordered.breakers }, fresh);
   }
   return problemResponse({ status: 404, code: 'not_found', title: 'No such breaker', detail: ordered.message });
-}
-
-function invalid(faults: readonly Fault[]): HttpResponse {
-  const detail = faults.map(({ at, message }) => `${at === '' ? 'the body' : at} ${message}`).join('; ');
-  return problemResponse({ status: 400, code: 'bad_request', title: 'Not a valid request', detail, faults });
 }

@@ -138,6 +138,14 @@ export class RedisConnection {
     this.client.on('close', tell);
   }
 
+  /** Waits so long for each reply from now on. */
+  setTimeoutMs(ms: number): void {
+    if (this.client instanceof Cluster) {
+      if (this.client.options.redisOptions !== undefined) this.client.options.redisOptions.commandTimeout = ms;
+      for (const node of this.client.nodes()) node.options.commandTimeout = ms;
+    } else this.client.options.commandTimeout = ms;
+  }
+
   /** Says goodbye and disconnects; never rejects. */
   async close(): Promise<void> {
     this.#closing = true;

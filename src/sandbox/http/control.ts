@@ -9,6 +9,7 @@ export function controlRoutes(server: FastifyInstance, sandbox: Sandbox): void {
 
   server.get('/_sandbox/effects', ({ query }) => sandbox.effects(lastOf(query)));
   server.get('/_sandbox/requests', ({ query }) => ({ requests: sandbox.requests(lastOf(query)) }));
+  server.get('/_sandbox/bots', () => ({ posts: sandbox.bots.posts() }));
   server.get('/_sandbox/stats', () => sandbox.stats());
   server.get('/_sandbox/faults', () => sandbox.faults());
   server.put('/_sandbox/faults', ({ body }, reply) => {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import { bitableEndpoints } from '../apis/bitable.ts';
+import { hookAnswer } from '../apis/bots.ts';
 import { contactEndpoints } from '../apis/contact.ts';
 import { echo } from '../apis/echo.ts';
 import { fileEndpoints } from '../apis/files.ts';
@@ -36,6 +37,9 @@ export function apiRoutes(server: FastifyInstance, world: World): void {
   );
   server.get('/open-apis/authen/v1/user_info', (request, reply) =>
     serveAside(world, () => userInfoAnswer(world, request.headers.authorization), request, reply),
+  );
+  server.post('/open-apis/bot/v2/hook/:bot', (request, reply) =>
+    serveAside(world, () => hookAnswer(world, (request.params as { bot: string }).bot, request.body), request, reply),
   );
   const endpoints = [...messageEndpoints(world), ...contactEndpoints(), ...bitableEndpoints(), ...fileEndpoints(world)];
   for (const endpoint of endpoints) {
