@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
-import { type ConfigFlags, type Loaded, loadConfig } from '../config/load.ts';
+import { type ConfigFlags, type ConfigInput, type Loaded, loadConfig } from '../config/load.ts';
+import type { Overlay } from '../config/overlay.ts';
 
 import { note } from './output.ts';
 
@@ -19,17 +20,26 @@ export function withConfigOptions(command: Command): Command {
     .option('--log-level <level>', 'debug, info, warn, error or silent');
 }
 
-/**
- * Loads the configuration that the options name; warnings go to standard error.
- * @throws LarkspurError `config_invalid`
- */
-export function loadFrom({ config, data, logLevel }: ConfigOptions, more: ConfigFlags = {}): Loaded {
+/** Where the configuration that the options name comes from. @param overlays what lies over it for a time */
+export function inputFrom(
+  { config, data, logLevel }: ConfigOptions,
+  more: ConfigFlags = {},
+  overlays: readonly Overlay[] = [],
+): ConfigInput {
   const flags: ConfigFlags = {
     ...(data === undefined ? {} : { data }),
     ...(logLevel === undefined ? {} : { logLevel }),
     ...more,
   };
-  const loaded = loadConfig({ ...(config === undefined ? {} : { file: config }), flags });
+  return { ...(config === undefined ? {} : { file: config }), flags, overlays };
+}
+
+/**
+ * Loads the configuration that the options name; warnings go to standard error.
+ * @throws LarkspurError `config_invalid`
+ */
+export function loadFrom(options: ConfigOptions, more: ConfigFlags = {}, overlays: readonly Overlay[] = []): Loaded {
+  const loaded = loadConfig(inputFrom(options, more, overlays));
   for (const warning of loaded.warnings) note(`warning: ${warning}`);
   return loaded;
 }

@@ -3,11 +3,12 @@ import type { Command } from 'commander';
 import { describe } from '../config/describe.ts';
 import { editorSchema } from '../config/editor-schema.ts';
 import { mistakesOf } from '../config/mistake.ts';
+import { askConfig } from '../runtime/ask-config.ts';
 
 import { type ConfigOptions, loadFrom, withConfigOptions } from './config-options.ts';
 import { print, printJson } from './output.ts';
 
-type Options = ConfigOptions & { readonly json?: boolean };
+type Options = ConfigOptions & { readonly json?: boolean; readonly live?: boolean; readonly url?: string };
 
 /** `larkspur config check|show|schema`. */
 export function configCommand(command: Command): void {
@@ -17,6 +18,8 @@ export function configCommand(command: Command): void {
     .action(check);
   withConfigOptions(command.command('show'))
     .description('show every value in force and where it came from; secrets are masked')
+    .option('--live', 'as a running process has it now, with what playbooks have changed')
+    .option('--url <url>', 'admin port of that process (default: the configured one)')
     .option('--json', 'print one JSON array')
     .action(show);
   command
@@ -38,8 +41,10 @@ function check({ json, ...options }: Options): void {
   }
 }
 
-function show({ json, ...options }: Options): void {
-  const lines = describe(loadFrom(options));
+async function show({ json, live, url, ...options }: Options): Promise<void> {
+  const loaded = loadFrom(options);
+  const asked = live === true || url !== undefined;
+  const lines = asked ? await askConfig(loaded.config, url) : describe(loaded);
   if (json === true) {
     printJson(lines);
     return;

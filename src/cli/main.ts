@@ -75,6 +75,11 @@ const commands: readonly {
     load: async () => (await import('./doctor.ts')).doctorCommand,
   },
   {
+    name: 'report',
+    summary: 'the week in three facts, or the timeline of an incident',
+    load: async () => (await import('./report.ts')).reportCommand,
+  },
+  {
     name: 'config',
     summary: 'check or show the configuration',
     load: async () => (await import('./config.ts')).configCommand,

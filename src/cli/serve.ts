@@ -1,9 +1,11 @@
 import { type Config } from '../config/config.ts';
-import { secretsOf } from '../config/describe.ts';
+import { describe, secretsOf } from '../config/describe.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Overlay } from '../config/overlay.ts';
 import { type Roles, serve, type Served } from '../runtime/serve.ts';
 import { untilStopped } from '../runtime/until-stopped.ts';
 
-import { type ConfigOptions, loadFrom } from './config-options.ts';
+import { type ConfigOptions, inputFrom, loadFrom } from './config-options.ts';
 import { note, print, reportFailure } from './output.ts';
 
 /** Exit code when calls under way had to be cut off at the end of the drain time: they will be delivered again. */
@@ -27,16 +29,20 @@ export async function runRoles(
   welcome: (served: Served, config: Config) => void = () => undefined,
 ): Promise<void> {
   const { ingress, admin } = options;
-  const load = () =>
-    loadFrom(options, {
-      ...(ingress === undefined ? {} : { ingress }),
-      ...(admin === undefined ? {} : { admin }),
-    });
+  const flags = { ...(ingress === undefined ? {} : { ingress }), ...(admin === undefined ? {} : { admin }) };
+  const load = (overlays: readonly Overlay[] = []) => loadFrom(options, flags, overlays);
   const loaded = load();
   const { file } = loaded;
   const prepared = await prepare();
   const config = prepared(loaded.config);
-  const source = file === undefined ? undefined : { file, load: () => prepared(load().config) };
+  const source =
+    file === undefined
+      ? undefined
+      : {
+          file,
+          load: (overlays?: readonly Overlay[]) => prepared(load(overlays).config),
+          describe: (overlays?: readonly Overlay[]) => describe(loadConfig(inputFrom(options, flags, overlays))),
+        };
   const served = await serve(config, secretsOf(loaded), roles, source);
   welcome(served, config);
   const ended = await Promise.race([untilStopped(), served.failed]);

@@ -1,18 +1,12 @@
-import { defer, map, merge, type Observable, of, take } from 'rxjs';
+import { defer, map, type Observable, of } from 'rxjs';
 
 import type { BreakerDesk, BreakerOrder, BreakerOrdered } from '../adapters/http/breaker-routes.ts';
-import { auditRecord } from '../model/audit.ts';
-import { isoTime } from '../model/time.ts';
-import { after } from '../operators/interop/after.ts';
 import type { Destination } from '../pipeline/destination.ts';
 import type { House } from '../pipeline/house.ts';
 import { breakerRoom } from '../pipeline/rooms.ts';
-import type { RecordSink } from '../ports/record-sink.ts';
 
+import type { Audit } from './audit.ts';
 import type { WorldParts } from './stores.ts';
-
-// A person waits so long for the record on `audit`; it is written later all the same.
-const auditPatienceMs = 2_000;
 
 /**
  * Shows the breakers of this process and lets a person hold them open or closed. Acts before it writes the record on
@@ -21,8 +15,8 @@ const auditPatienceMs = 2_000;
  */
 export function breakerDesk(
   houseOf: () => House | undefined,
-  sink: RecordSink,
-  { clock, timers, log }: Pick<WorldParts, 'clock' | 'timers' | 'log'>,
+  audit: Pick<Audit, 'written'>,
+  { clock, log }: Pick<WorldParts, 'clock' | 'log'>,
 ): BreakerDesk {
   const show = (destination: Destination) => ({
     upstream: destination.name,
@@ -53,13 +47,9 @@ export function breakerDesk(
     const to = state ?? 'auto';
     const what = breaker === undefined ? `breaker/${upstream}` : `breaker/${upstream}/${breaker}`;
     log.warn({ upstream, breaker: breaker ?? 'all', from, to, by, reason }, 'a person set a breaker');
-    const at = isoTime(clock.wall());
-    const written$ = sink.append(auditRecord({ at, by, what, from, to, reason, requestId })).pipe(map(() => true));
-    const late$ = after(timers, auditPatienceMs).pipe(map(() => false));
-    return merge(written$, late$).pipe(
-      take(1),
-      map((audited) => ({ kind: 'done', audited, breakers: show(destination) })),
-    );
+    return audit
+      .written({ by, what, from, to, reason, requestId })
+      .pipe(map((audited) => ({ kind: 'done', audited, breakers: show(destination) })));
   };
   const desk: BreakerDesk = {
     show: () => ({ upstreams: [...(houseOf()?.destinations.values() ?? [])].map(show) }),

@@ -31,11 +31,12 @@ import { openTraces } from './open-traces.ts';
 import { outlookOf } from './outlook.ts';
 import { knownCalls } from './profiles.ts';
 import { openRuleTiers, type RuleTiers } from './rule-tiers.ts';
+import { Operations } from './stability/operations.ts';
 import { type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
 import { openStores, type Stores } from './stores.ts';
-import { type ConfigSource, watchConfig } from './watch-config.ts';
+import type { ConfigSource } from './watch-config.ts';
 import type { Stopped } from './worker.ts';
 import { worldParts } from './world-parts.ts';
 
@@ -83,6 +84,7 @@ export async function serve(
   const stores = traces === undefined ? opened : { ...opened, sink: tracedSink(opened.sink, traces) };
   const cover = coverOf(config);
   const desk = new LocalDesk(stores, parts, cover);
+  const operations = new Operations(config, stores, parts, source);
   const servers: RunningServer[] = [];
   let worker: RunningWorker | undefined;
   let live: LiveRoutes | undefined;
@@ -103,9 +105,8 @@ export async function serve(
   };
   const listenAtDoors = (routes: readonly HttpRoute[]): Promise<string> =>
     listen('ingress', config.listen.ingress, traces === undefined ? routes : tracedDoors(routes, traces));
-  let unwatch = (): void => undefined;
   const stop = async (): Promise<Stopped> => {
-    unwatch();
+    operations.stop();
     // Redrives end beside all else: one limit after the other would outlast the patience of who stops the process.
     const redrivesEnded = desk.close();
     // Routes first: what they make of an event is for the worker.
@@ -125,6 +126,7 @@ export async function serve(
     const adminUrl = await listen('admin', config.listen.admin, [
       consoleRoute(),
       ...deadLetterRoutes(desk),
+      ...operations.routes,
       ...explainRoutes({
         explain: (ref) => explain(ref, stores, worker?.house),
         minute: (atMs) => worker?.house.minutes.view(atMs),
@@ -145,12 +147,14 @@ export async function serve(
             catchError((error: unknown) => throwError(() => asNotFound(error, topic))),
           ),
       }),
-      ...breakerRoutes(breakerDesk(() => worker?.house, stores.sink, parts)),
+      ...breakerRoutes(breakerDesk(() => worker?.house, operations.audit, parts)),
     ]);
     const used = Object.values(config.upstreams).flatMap(({ use }) => use);
     const own = await loadOwnOperators(roles.worker ? used : []);
-    if (roles.worker && roles.profile === undefined)
+    if (roles.worker && roles.profile === undefined) {
       worker = startWorker(config, stores, parts, (error) => fail(error), own);
+      operations.begin(worker.house);
+    }
     if (config.routeTable !== undefined) rules = openRuleTiers(config, config.routeTable, stores, parts);
     const current = (live = new LiveRoutes(config.routes, parts.timers, parts.clock, rules));
     showHotKeys(parts.metrics, () => hotKeysOf(current, worker?.house));
@@ -158,7 +162,7 @@ export async function serve(
       if (routes.length > 0) return;
       routes = profilesOf(config, roles).map((profile) => {
         const mine = current.only((name) => isOf(config.profiles, profile, name));
-        return startRoutes(mine, stores, parts, (error) => fail(error), profile);
+        return startRoutes(mine, stores, parts, (error) => fail(error), operations, profile);
       });
     };
     if (roles.worker && current.any) routeAll();
@@ -185,19 +189,17 @@ export async function serve(
             ...doors.routes,
           ])
         : undefined;
-    if (source !== undefined) {
-      unwatch = watchConfig(source, parts, (changed) => {
-        // What may be refused comes first: then nothing has changed. After it the services, then the routes to them.
-        if (roles.worker) refuseUnloaded(changed.upstreams, own);
-        const putRoutes = current.prepare(changed.routes);
-        worker?.add(changed.upstreams);
-        doors?.replace(changed.upstreams);
-        known = knownCalls({ ...config, upstreams: { ...changed.upstreams, ...known.upstreams } });
-        putRoutes();
-        worker?.replace(changed.upstreams);
-        if (roles.worker && current.any) routeAll();
-      });
-    }
+    operations.follow((changed) => {
+      // What may be refused comes first: then nothing has changed. After it the services, then the routes to them.
+      if (roles.worker) refuseUnloaded(changed.upstreams, own);
+      const putRoutes = current.prepare(changed.routes);
+      worker?.add(changed.upstreams);
+      doors?.replace(changed.upstreams);
+      known = knownCalls({ ...config, upstreams: { ...changed.upstreams, ...known.upstreams } });
+      putRoutes();
+      worker?.replace(changed.upstreams);
+      if (roles.worker && current.any) routeAll();
+    });
     return { stores, worker, ingressUrl, adminUrl, failed, stop };
   } catch (error) {
     await stop();

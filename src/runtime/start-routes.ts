@@ -20,6 +20,7 @@ export interface RunningRoutes {
 /**
  * Reads `events` in a group of its own and routes them.
  * @param onFailure called once if the stream errors
+ * @param told what became of each event
  * @param profile whose routes they are; each profile has its own group
  */
 export function startRoutes(
@@ -27,6 +28,7 @@ export function startRoutes(
   stores: Stores,
   parts: WorldParts,
   onFailure: (error: LarkspurError) => void,
+  told: { routed(route: string, outcome: string): void },
   profile?: string,
 ): RunningRoutes {
   const outcomes = parts.metrics.counter('larkspur_routes_total', 'Events by route and what came of them', [
@@ -41,7 +43,10 @@ export function startRoutes(
   const running = routeEvents(context)(source.event$).subscribe({
     complete: () => tellEnded(),
     next: (all) => {
-      for (const { route, outcome } of all) outcomes.add({ route, outcome });
+      for (const { route, outcome } of all) {
+        outcomes.add({ route, outcome });
+        told.routed(route, outcome);
+      }
     },
     error: (error: unknown) =>
       onFailure(

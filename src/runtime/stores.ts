@@ -100,6 +100,8 @@ export interface Stores {
   readiness(): readonly ReadinessCheck[];
   /** The last records of a topic, oldest first, read beside all groups. Errors with `topic_missing`. */
   tail(topic: string, last: number): Observable<InRecord>;
+  /** Waits so long for answers of Redis from now on, milliseconds. Without Redis it changes nothing. */
+  setRedisTimeoutMs(ms: number): void;
   /** Ends the connections, sources first. What was appended should be flushed before. */
   close(): Promise<void>;
 }
@@ -140,6 +142,7 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     walkSource: (name, topic) => store.source(stores.walkGroup(name), [topic]),
     walkGroup: (name) => `larkspur-worker-${name}`,
     tail: (topic, last) => store.tail(topic, { last, follow: false }),
+    setRedisTimeoutMs: () => undefined,
     close: () => store.close(),
   };
   return stores;
@@ -152,12 +155,12 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     });
   }
   const shared = { ...parts, logger: parts.log, client: kafka, prefix: kafka.topicPrefix };
-  const { url, cluster, keyPrefix, replicas, replicasWaitMs: waitMs } = config.redis;
-  const redis = new RedisConnection({ ...parts, logger: parts.log, url, cluster });
+  const { url, cluster, keyPrefix, replicas, replicasWaitMs: waitMs, timeoutMs } = config.redis;
+  const connection = { url, cluster, commandTimeoutMs: timeoutMs, logger: parts.log };
+  const redis = new RedisConnection({ ...parts, ...connection });
   // Its state shows in the other one's gauge: both lead to the same servers.
   const unwatched = { ...parts.metrics, gauge: () => undefined };
-  const waiting =
-    replicas === 0 ? undefined : new RedisConnection({ ...parts, metrics: unwatched, logger: parts.log, url, cluster });
+  const waiting = replicas === 0 ? undefined : new RedisConnection({ ...parts, ...connection, metrics: unwatched });
   const inRedis = new RedisClaimStore(redis, parts.log, {
     keyPrefix,
     ...(waiting === undefined ? {} : { replicas: { connection: waiting, metrics: parts.metrics, replicas, waitMs } }),
@@ -208,6 +211,10 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
       createKafkaSource({ ...shared, metrics: noMetrics, group: stores.walkGroup(name), topics: [topic] }),
     walkGroup: (name) => `${kafka.group}-${name}`,
     tail: (topic, last) => kafkaTail(topic, { ...shared, last, follow: false }),
+    setRedisTimeoutMs: (ms) => {
+      redis.setTimeoutMs(ms);
+      waiting?.setTimeoutMs(ms);
+    },
     close: async () => {
       await Promise.all(sources.map((source) => source.close()));
       finder.close();

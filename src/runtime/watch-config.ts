@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
 import type { Config } from '../config/config.ts';
+import type { Described } from '../config/describe.ts';
+import type { Overlay } from '../config/overlay.ts';
 import { LarkspurError, messageOf } from '../model/errors.ts';
 
 import type { WorldParts } from './stores.ts';
@@ -8,8 +10,10 @@ import type { WorldParts } from './stores.ts';
 /** The file that a configuration came from, and how to load it again. */
 export interface ConfigSource {
   readonly file: string;
-  /** @throws LarkspurError `config_invalid` */
-  load(): Config;
+  /** @param overlays what lies over it for a time @throws LarkspurError `config_invalid` */
+  load(overlays?: readonly Overlay[]): Config;
+  /** Every value in force and where it came from. */
+  describe?(overlays?: readonly Overlay[]): readonly Described[];
 }
 
 const lookEveryMs = 1_000;

@@ -114,6 +114,10 @@ describe.each(both)('what %s promises', (_path, text) => {
       'adapters/http/console/console-route',
       'adapters/http/dead-letter-routes',
       'adapters/http/explain-routes',
+      'adapters/http/pause-routes',
+      'adapters/http/playbook-routes',
+      'adapters/http/review-routes',
+      'adapters/http/stability-routes',
     ]
       .map((file) => textOf(`src/${file}.ts`))
       .join('');
@@ -123,7 +127,7 @@ describe.each(both)('what %s promises', (_path, text) => {
         .replace(/\{(\w+)\}/g, ':$1'),
     );
 
-    expect(doors).toHaveLength(27);
+    expect(doors).toHaveLength(36);
     expect(doors.filter((door) => !source.includes(`'${door.split(' ')[1] ?? door}'`))).toEqual([]);
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openEmbedded } from '../../../src/adapters/embedded/embedded.ts';
 import { breakerRoutes } from '../../../src/adapters/http/breaker-routes.ts';
 import type { HttpResponse } from '../../../src/model/http.ts';
+import { Audit } from '../../../src/runtime/audit.ts';
 import { breakerDesk } from '../../../src/runtime/breaker-desk.ts';
 import { news } from '../../support/calls.ts';
 import { PipelineBench } from '../../support/pipeline-bench.ts';
@@ -15,7 +16,8 @@ function opened() {
   const topics = [{ name: 'audit', partitions: 1 }];
   const nextTurn = (task: () => void): void => void time.after(0, task);
   const store = openEmbedded({ data: 'memory', clock: time, timers: time, logger: log, topics, nextTurn });
-  const routes = breakerRoutes(breakerDesk(() => house, store.sink, { clock: time, timers: time, log }));
+  const parts = { clock: time, timers: time, log };
+  const routes = breakerRoutes(breakerDesk(() => house, new Audit(store.sink, parts), parts));
   const ask = (method: string, upstream = '', body?: unknown): HttpResponse | undefined => {
     let response: HttpResponse | undefined;
     const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? null));

@@ -33,7 +33,7 @@ data: memory
 logLevel: silent
 listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
 apps: [{ id: cli_a, secret: sandbox }]
-upstreams: { feishu: { baseUrl: '${sandbox.url}' } }
+upstreams: { feishu: { baseUrl: '${sandbox.url}', slo: { objective: 0.99, latencyMs: 1000 } } }
 `);
     files.remove();
     served = await serve(config, [], { worker: true, ingress: false });
@@ -73,15 +73,47 @@ upstreams: { feishu: { baseUrl: '${sandbox.url}' } }
 
   it('asks only doors that are there, and changes nothing', async () => {
     const paths = [...html.matchAll(/['`](\/admin\/[^'`$]*)/g)].map(([, path]) => path ?? '');
-    expect(paths).toHaveLength(4);
+    expect(paths).toHaveLength(8);
     const statuses = paths.map(async (path) => (await fetch(`${served.adminUrl}${path.replace(/\/$/, '/x')}`)).status);
-    expect(await Promise.all(statuses)).toEqual([200, 200, 200, 200]);
+    expect(await Promise.all(statuses)).toEqual(paths.map(() => 200));
     expect(html).not.toMatch(/method: '|'POST'|'PUT'|'DELETE'/);
   });
 
+  it('S000-83: shows of each promise the objective, what was measured and what is left of the budget', async () => {
+    const reply = await fetch(`${served.adminUrl}/admin/slo`);
+    const { slos } = (await reply.json()) as { slos: Record<string, unknown>[] };
+    expect(slos).toMatchObject([{ name: 'upstream/feishu', objective: 0.99, windowMs: 604_800_000, burns: [{}, {}] }]);
+    for (const shown of ['objective', 'measured', 'budgetLeft', 'longRate']) {
+      expect(slos[0]).toHaveProperty(
+        shown === 'longRate' ? 'burns[0].longRate' : shown === 'measured' ? 'budgetLeft' : shown,
+      );
+      expect(html).toMatch(new RegExp(`slos\\.map\\([^]*\\b${shown}\\b`));
+    }
+  });
+
   it.skipIf(browser === undefined).each([
-    ['en', 1_200, 'Why does a record wait?', 'waits for: answer (feishu)', 'healthy'],
-    ['zh', 420, '一条记录为什么在等？', '在等: answer (feishu)', '健康'],
+    [
+      'en',
+      1_200,
+      'Why does a record wait?',
+      'waits for: answer (feishu)',
+      'healthy',
+      'This worker',
+      'lanes/feishu',
+      'upstream/feishu',
+      '99 %',
+    ],
+    [
+      'zh',
+      420,
+      '一条记录为什么在等？',
+      '在等: answer (feishu)',
+      '健康',
+      '本 worker',
+      'lanes/feishu',
+      'upstream/feishu',
+      '99 %',
+    ],
   ])(
     `shows flow, upstreams and why a record waits, in a real browser: %s, %i wide${missing}`,
     async (lang, width, ...texts) => {

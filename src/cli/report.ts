@@ -1,0 +1,63 @@
+import { type Command, InvalidArgumentError } from 'commander';
+
+import { secretsOf } from '../config/describe.ts';
+import { isDateTime } from '../model/date-time.ts';
+import { isoTime } from '../model/time.ts';
+import { askIncident, askWeek } from '../runtime/review/ask-review.ts';
+import { weekLines } from '../runtime/review/week.ts';
+import { stderrLogger } from '../runtime/stderr-logger.ts';
+
+import { type ConfigOptions, loadFrom, withConfigOptions } from './config-options.ts';
+import { print, printJson } from './output.ts';
+
+interface Options extends ConfigOptions {
+  readonly days: number;
+  readonly from?: string;
+  readonly to?: string;
+  readonly url: readonly string[];
+  readonly ledger: string;
+  readonly json?: boolean;
+}
+
+/** `larkspur report`. */
+export function reportCommand(command: Command): void {
+  withConfigOptions(command)
+    .option('--days <n>', 'over how many days, 1 to 365', daysOf, 7)
+    .option('--from <time>', 'instead: the timeline of an incident, as Markdown, from this time on', timeOf)
+    .option('--to <time>', 'until then (default: now)', timeOf)
+    .option(
+      '--url <url>',
+      'admin port of a worker; several times for several workers (default: the configured one)',
+      (url: string, before: readonly string[]) => [...before, url],
+      [],
+    )
+    .option('--ledger <file>', 'runs of `larkspur chaos`', '.larkspur/chaos.jsonl')
+    .option('--json', 'print JSON')
+    .action(run);
+}
+
+async function run({ days, from, to, url, ledger, json, ...options }: Options): Promise<void> {
+  const loaded = loadFrom(options);
+  const log = stderrLogger(options.logLevel === undefined ? 'error' : loaded.config.logLevel, secretsOf(loaded));
+  const places = { config: loaded.config, log, urls: url };
+  if (from !== undefined) {
+    const markdown = await askIncident(places, from, to ?? isoTime(Date.now()));
+    if (json === true) printJson({ markdown });
+    else print(markdown);
+    return;
+  }
+  const week = await askWeek(places, days, ledger);
+  if (json === true) printJson(week);
+  else for (const line of weekLines(week)) print(line);
+}
+
+function daysOf(text: string): number {
+  const days = Number(text);
+  if (Number.isInteger(days) && days >= 1 && days <= 365) return days;
+  throw new InvalidArgumentError('must be a whole number from 1 to 365.');
+}
+
+function timeOf(text: string): string {
+  if (isDateTime(text)) return isoTime(Date.parse(text));
+  throw new InvalidArgumentError('must be a point in time as in 2026-01-31T12:00:00Z.');
+}

@@ -1,0 +1,90 @@
+import type { Config } from '../config/config.ts';
+import type { Described } from '../config/describe.ts';
+import type { Overlay } from '../config/overlay.ts';
+import { messageOf } from '../model/errors.ts';
+
+import type { Audit } from './audit.ts';
+import type { WorldParts } from './stores.ts';
+import { type ConfigSource, watchConfig } from './watch-config.ts';
+
+/** The configuration of a process while it works: its file, and what playbooks have put over it. */
+export class LiveConfig {
+  readonly #source: ConfigSource;
+  readonly #audit: Audit;
+  readonly #parts: Pick<WorldParts, 'timers' | 'log' | 'metrics'>;
+  readonly #overlays = new Set<Overlay>();
+  #apply: (config: Config) => void = () => undefined;
+  #shown: readonly Described[] = [];
+
+  constructor(source: ConfigSource, audit: Audit, parts: Pick<WorldParts, 'timers' | 'log' | 'metrics'>) {
+    this.#source = source;
+    this.#audit = audit;
+    this.#parts = parts;
+  }
+
+  /**
+   * Follows the file: what it says is applied whenever it has changed, and what has changed stands on `audit`.
+   * @param apply may throw; then nothing changes
+   * @returns what stops that
+   */
+  follow(apply: (config: Config) => void): () => void {
+    this.#apply = apply;
+    this.#shown = this.describe();
+    const { file } = this.#source;
+    const load = (): Config => this.#source.load([...this.#overlays]);
+    return watchConfig({ file, load }, this.#parts, (config) => {
+      apply(config);
+      const before = this.#shown;
+      this.#shown = this.describe();
+      const changed = changedBetween(before, this.#shown);
+      if (changed.paths.length > 0) this.#audit.write({ by: `file ${file}`, what: 'config', ...changed.values });
+    });
+  }
+
+  /** Every value in force and where it came from; secrets are masked. */
+  describe(): readonly Described[] {
+    return this.#source.describe?.([...this.#overlays]) ?? [];
+  }
+
+  /**
+   * Puts values over the file. Returns what takes them off again.
+   * @throws LarkspurError `config_invalid` when the whole is not sound then; nothing has changed
+   */
+  overlay(source: string, values: Overlay['values']): () => void {
+    const overlay: Overlay = { source, values };
+    this.#overlays.add(overlay);
+    try {
+      this.#take();
+    } catch (error) {
+      this.#overlays.delete(overlay);
+      throw error;
+    }
+    return () => {
+      if (!this.#overlays.delete(overlay)) return;
+      try {
+        this.#take();
+      } catch (error) {
+        this.#parts.log.error(
+          { source, error: messageOf(error) },
+          'values of a playbook stay in force until the mistakes in the configuration file are gone',
+        );
+      }
+    };
+  }
+
+  #take(): void {
+    this.#apply(this.#source.load([...this.#overlays]));
+    this.#shown = this.describe();
+  }
+}
+
+/** What differs between two configurations, by path. */
+function changedBetween(before: readonly Described[], after: readonly Described[]) {
+  const [old, now] = [before, after].map((lines) => new Map(lines.map(({ path, value }) => [path, value])));
+  const paths = [...new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])].filter(
+    (path) => old?.get(path) !== now?.get(path),
+  );
+  const of = (values: ReadonlyMap<string, string> | undefined) =>
+    Object.fromEntries(paths.map((path) => [path, values?.get(path) ?? null]));
+  return { paths, values: { from: of(old), to: of(now) } };
+}

@@ -1,0 +1,168 @@
+import { CustomBot } from '../../adapters/feishu/custom-bot.ts';
+import { DeploymentScale } from '../../adapters/kubernetes/deployment.ts';
+import { runCommand } from '../../adapters/system/command.ts';
+import { post } from '../../adapters/system/post.ts';
+import type { PlaybookStep } from '../../config/playbooks.ts';
+import { LarkspurError } from '../../model/errors.ts';
+import type { WorldParts } from '../stores.ts';
+
+/** What a run is about, for those who are told. */
+export interface Occasion {
+  readonly playbook: string;
+  /** The condition in words. */
+  readonly when: string;
+  readonly value: number | undefined;
+}
+
+/** One step, ready to be taken. */
+export interface Action {
+  /** What it does, in words that hold no secret. The same in a rehearsal. */
+  readonly says: string;
+  /** Whether one process of the fleet is enough: it acts outside of this one. */
+  readonly once: boolean;
+  /** Takes the step. Resolves with what takes it back, if anything does. Rejects with why it could not be taken. */
+  take(occasion: Occasion): Promise<((occasion: Occasion) => Promise<string>) | undefined>;
+}
+
+/** What steps act on within this process. */
+export interface Hands {
+  /** Puts values over the configuration; returns what takes them off again. @throws LarkspurError when it does not fit */
+  overlay(playbook: string, values: Readonly<Record<string, unknown>>): () => void;
+  /** Holds all breakers of an upstream open; returns what puts them as they were. */
+  isolate(upstream: string, by: string): () => void;
+  /** No call to an upstream begins; returns what lets them go on. */
+  pause(upstream: string, by: string): () => void;
+  /** Makes faults on purpose for a time; returns what ends them before. Rejects where this process must not. */
+  disturb(rules: readonly unknown[], forMs: number, by: string): Promise<() => Promise<void>>;
+}
+
+const timeoutMs = 5_000;
+
+/** Makes a step ready. Exactly one of its actions is there, as was checked. */
+export function actionOf(step: PlaybookStep, hands: Hands, parts: WorldParts): Action {
+  const { config, isolate, pause, alert, scale, disturb } = step;
+  if (config !== undefined) return configAction(config, hands);
+  if (isolate !== undefined)
+    return heldAction(`isolate ${isolate}: its breakers are held open`, (by) => hands.isolate(isolate, by));
+  if (pause !== undefined) return heldAction(`pause ${pause}: its calls wait`, (by) => hands.pause(pause, by));
+  if (alert !== undefined) return alertAction(alert, parts);
+  if (scale !== undefined) return scaleAction(scale);
+  if (disturb !== undefined) return disturbAction(disturb, hands);
+  throw new LarkspurError('internal', 'a step of a playbook does nothing');
+}
+
+function configAction(values: Readonly<Record<string, unknown>>, hands: Hands): Action {
+  const list = Object.entries(values).map(([path, value]) => `${path} = ${JSON.stringify(value)}`);
+  return {
+    says: `set ${list.join(', ')}`,
+    once: false,
+    take: ({ playbook }) => {
+      const off = hands.overlay(playbook, values);
+      return Promise.resolve(() => {
+        off();
+        return Promise.resolve(`took back ${Object.keys(values).join(', ')}`);
+      });
+    },
+  };
+}
+
+function heldAction(says: string, hold: (by: string) => () => void): Action {
+  return {
+    says,
+    once: false,
+    take: ({ playbook }) => {
+      const letGo = hold(`playbook ${playbook}`);
+      return Promise.resolve(() => {
+        letGo();
+        return Promise.resolve(`no longer ${says.split(':')[0] ?? says}`);
+      });
+    },
+  };
+}
+
+function alertAction(
+  { feishu, http, text, link, whenOver }: NonNullable<PlaybookStep['alert']>,
+  parts: WorldParts,
+): Action {
+  const bot =
+    feishu === undefined
+      ? undefined
+      : new CustomBot({ webhook: feishu.webhook, secret: feishu.secret, post, ...parts });
+  const send = async (words: string, occasion: Occasion, over: boolean): Promise<void> => {
+    const filled = fill(words, occasion);
+    const title = `${over ? 'Over' : 'Larkspur'}: ${occasion.playbook}`;
+    if (bot !== undefined) await bot.send({ title, text: filled, link });
+    else if (http !== undefined) {
+      const body = JSON.stringify({ ...occasion, over, text: filled, link });
+      const { status } = await post(http.webhook, body, http.headers ?? {}, timeoutMs);
+      if (status >= 300) throw new LarkspurError('bad_request', `the receiver answered HTTP ${status}`);
+    }
+  };
+  const to = feishu === undefined ? 'an HTTP receiver' : 'a Feishu bot';
+  return {
+    says: `tell ${to}: ${JSON.stringify(text)}${link === undefined ? '' : ` ${link}`}`,
+    once: true,
+    take: async (occasion) => {
+      await send(text, occasion, false);
+      if (whenOver === undefined) return undefined;
+      return async (then) => {
+        await send(whenOver, then, true);
+        return `told ${to}: ${JSON.stringify(whenOver)}`;
+      };
+    },
+  };
+}
+
+function fill(text: string, { playbook, when, value }: Occasion): string {
+  const shown = value === undefined ? 'unknown' : String(Math.round(value * 1_000) / 1_000);
+  return text.replaceAll('{playbook}', playbook).replaceAll('{when}', when).replaceAll('{value}', shown);
+}
+
+function scaleAction(scale: NonNullable<PlaybookStep['scale']>): Action {
+  const { replicas, deployment, namespace = 'default', command, undoCommand } = scale;
+  if (command !== undefined) {
+    return {
+      says: `run ${command.join(' ')} (replicas = ${replicas})`,
+      once: true,
+      take: async () => {
+        await runCommand(command.map((word) => word.replaceAll('{replicas}', String(replicas))));
+        if (undoCommand === undefined) return undefined;
+        return async () => {
+          await runCommand(undoCommand);
+          return `ran ${undoCommand.join(' ')}`;
+        };
+      },
+    };
+  }
+  const target = new DeploymentScale({ ...scale, namespace, name: deployment ?? '' });
+  const name = `deployment ${namespace}/${deployment ?? ''}`;
+  return {
+    says: `scale ${name}: replicas = ${replicas}`,
+    once: true,
+    take: async () => {
+      const before = await target.replicas();
+      await target.set(replicas);
+      return async () => {
+        // What somebody else has set meanwhile is theirs.
+        const now = await target.replicas();
+        if (now !== replicas) return `left ${name} at ${now}: somebody else has scaled it`;
+        await target.set(before);
+        return `scaled ${name} back: replicas = ${before}`;
+      };
+    },
+  };
+}
+
+function disturbAction({ rules, forMs }: NonNullable<PlaybookStep['disturb']>, hands: Hands): Action {
+  return {
+    says: `disturb for ${forMs / 1_000} s: ${JSON.stringify(rules)}`,
+    once: true,
+    take: async ({ playbook }) => {
+      const end = await hands.disturb(rules, forMs, `playbook ${playbook}`);
+      return async () => {
+        await end();
+        return 'ended the disturbance';
+      };
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { LarkspurError } from '../../model/errors.ts';
+import type { Destination } from '../../pipeline/destination.ts';
+import type { House } from '../../pipeline/house.ts';
+import { breakerRoom } from '../../pipeline/rooms.ts';
+import type { LiveConfig } from '../live-config.ts';
+
+import type { Hands } from './actions.ts';
+
+/** What playbooks reach within a process that has a worker. */
+export function handsOf(
+  house: House,
+  live: Pick<LiveConfig, 'overlay'> | undefined,
+  disturb: Hands['disturb'] | undefined,
+): Hands {
+  const destinationOf = (upstream: string): Destination => {
+    const destination = house.destinations.get(upstream);
+    if (destination !== undefined) return destination;
+    throw new LarkspurError('not_found', `there is no upstream ${upstream} in this process`);
+  };
+  return {
+    overlay: (playbook, values) => {
+      if (live === undefined) {
+        throw new LarkspurError('config_invalid', 'this process was not started with a configuration file');
+      }
+      return live.overlay(`playbook ${playbook}`, values);
+    },
+    isolate: (upstream) => {
+      const destination = destinationOf(upstream);
+      if (destination.breakers === undefined) {
+        throw new LarkspurError('not_found', `${upstream} has no breaker: it is configured off`);
+      }
+      const before = destination.breakers.forced;
+      destination.breakers.forceAll('open', house.clock.now());
+      return () => {
+        const { breakers } = destination;
+        // What a person has set meanwhile is theirs.
+        if (breakers?.forced !== 'open') return;
+        breakers.forceAll(before, house.clock.now());
+        for (const [key] of breakers.entries()) house.lanes.wake(breakerRoom(upstream, key));
+      };
+    },
+    pause: (upstream, by) => {
+      destinationOf(upstream);
+      house.pauses.pause(upstream, by);
+      return () => house.pauses.resume(upstream, by);
+    },
+    disturb:
+      disturb ??
+      (() => {
+        const why = 'calls of this process never fail on purpose; chaos.injectFaults is not true';
+        return Promise.reject(new LarkspurError('forbidden', why));
+      }),
+  };
+}

@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+
+import { systemClock, systemRandom, systemTimers } from '../../adapters/system/clock.ts';
+import type { Config } from '../../config/config.ts';
+import type { AuditEntry } from '../../model/audit.ts';
+import { LarkspurError } from '../../model/errors.ts';
+import { isTree } from '../../model/schema-words.ts';
+import { isoTime } from '../../model/time.ts';
+import type { Logger } from '../../ports/logger.ts';
+import { noMetrics } from '../../ports/metrics.ts';
+import { adminAddress, askAdmin } from '../admin-client.ts';
+import { oneValue } from '../one-value.ts';
+import { openUnlessHeld } from '../open-unless-held.ts';
+import type { NamedSlo } from '../stability/slos.ts';
+
+import { auditEntries } from './audit-entries.ts';
+import type { Happening } from './chronicle.ts';
+import { incidentMarkdown } from './incident.ts';
+import { type ChaosFinding, weekReport, type WeekReport } from './week.ts';
+
+const dayMs = 86_400_000;
+
+/** Where a report looks. */
+export interface ReviewPlaces {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Admin ports of workers; empty: the configured one. */
+  readonly urls: readonly string[];
+}
+
+/** The three facts of the last days. Workers that do not answer are left out. @param ledger file with the runs of chaos */
+export async function askWeek(places: ReviewPlaces, days: number, ledger: string): Promise<WeekReport> {
+  const wallMs = systemClock.wall();
+  const [from, to] = [isoTime(wallMs - days * dayMs), isoTime(wallMs)];
+  const [slos, entries, runs] = await Promise.all([
+    fromAll<{ readonly slos: readonly NamedSlo[] }>(places, '/admin/slo', {}),
+    entriesBetween(places, from, to),
+    readRuns(ledger),
+  ]);
+  return weekReport({ from, to, slos: slos.flatMap((answer) => answer.slos), runs, entries });
+}
+
+/** The timeline of a time as Markdown. */
+export async function askIncident(places: ReviewPlaces, from: string, to: string): Promise<string> {
+  const query = { from, to };
+  const [seen, entries] = await Promise.all([
+    fromAll<{ readonly happenings: readonly Happening[] }>(places, '/admin/happenings', query),
+    entriesBetween(places, from, to),
+  ]);
+  const happenings = seen.flatMap((answer) => answer.happenings);
+  return incidentMarkdown(from, to, happenings, entries);
+}
+
+/** Those that answer. A worker that refuses has said why, and that is told. */
+async function fromAll<T>(
+  { config, urls }: ReviewPlaces,
+  path: string,
+  query: Readonly<Record<string, string>>,
+): Promise<readonly T[]> {
+  const asked = (urls.length > 0 ? urls : [undefined]).map((url) =>
+    askAdmin<T>(adminAddress(config, url), { path, query }),
+  );
+  const replies = await Promise.allSettled(asked);
+  for (const reply of replies) {
+    if (reply.status === 'rejected' && !isAbsence(reply.reason)) throw reply.reason as Error;
+  }
+  return replies.flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value] : []));
+}
+
+function isAbsence(error: unknown): boolean {
+  return error instanceof LarkspurError && error.retryable;
+}
+
+/** Out of a worker, or with nobody there out of the stores. */
+async function entriesBetween(places: ReviewPlaces, from: string, to: string): Promise<readonly AuditEntry[]> {
+  const answers = await fromAll<{ readonly entries: readonly AuditEntry[] }>(places, '/admin/audit', { from, to });
+  const [first] = answers;
+  if (first !== undefined) return first.entries;
+  const world = { clock: systemClock, timers: systemTimers, random: systemRandom, log: places.log, metrics: noMetrics };
+  const stores = openUnlessHeld(places.config, world);
+  if (stores === undefined) return [];
+  try {
+    return await oneValue(auditEntries(stores.reader, from, to));
+  } finally {
+    await stores.close();
+  }
+}
+
+/** Runs of chaos, oldest first; none where there is no file. */
+async function readRuns(file: string): Promise<ChaosFinding[]> {
+  if (!existsSync(file)) return [];
+  const text = await readFile(file, 'utf8');
+  return text.split('\n').flatMap((line) => {
+    try {
+      const run: unknown = JSON.parse(line);
+      return isTree(run) && typeof run['scenario'] === 'string' ? [run as unknown as ChaosFinding] : [];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { LarkspurError } from '../../../../src/model/errors.ts';
+import { playbookOf, PlayWorld } from '../../../support/play-world.ts';
+
+const light = (more = '') => `
+name: light
+when: { metric: value, below: 75, forMs: 0, clearForMs: 5000 }
+coolDownMs: 600000
+then:
+  - disturb: { rules: [{ kind: latency, delayMs: 50, rate: 0.01, match: { upstream: news } }], forMs: 60000 }${more}
+`;
+const isolate = playbookOf(`
+name: isolate-news
+when: { metric: value, above: 0.5, forMs: 3000, clear: 0.4, clearForMs: 5000 }
+coolDownMs: 60000
+then:
+  - isolate: news
+  - config: { upstreams.news.concurrency: 2 }
+`);
+
+describe('playbooks', () => {
+  it('S000-86: a score of 74 runs the configured disturbance once, as a rehearsal unless it says otherwise', async () => {
+    const rehearsed = new PlayWorld([playbookOf(light())]);
+    await rehearsed.run(60, 75);
+    expect(rehearsed.audit).toEqual([]);
+    await rehearsed.run(3_600, 74);
+    expect(rehearsed.did).toEqual([]);
+    expect(rehearsed.audit).toMatchObject([
+      {
+        ...{ by: 'playbook light', what: 'playbook/light', reason: 'value < 75' },
+        to: { state: 'ran', dryRun: true, value: 74, steps: [{ outcome: 'dry-run' }] },
+      },
+    ]);
+
+    const real = new PlayWorld([playbookOf(light('\n    dryRun: false'))]);
+    await real.run(60, 75);
+    await real.run(3_600, 74);
+    expect(real.did).toEqual([
+      'disturb [{"kind":"latency","delayMs":50,"rate":0.01,"match":{"upstream":"news"}}] for 60000',
+    ]);
+    // It says the same in both cases.
+    const said = (world: PlayWorld) =>
+      (world.audit[0]?.to as { steps: { step: string }[] }).steps.map(({ step }) => step);
+    expect(said(real)).toEqual(said(rehearsed));
+  });
+
+  it('take their steps when it begins, take them back in reverse when it is over, and audit tells both', async () => {
+    const world = new PlayWorld([isolate]);
+    await world.run(10, 0.9);
+    expect(world.did).toEqual(['isolate news', '{"upstreams.news.concurrency":2}']);
+    await world.run(20, 0.1);
+    expect(world.did.slice(2)).toEqual(['not {"upstreams.news.concurrency":2}', 'not isolate news']);
+    expect(world.audit).toMatchObject([
+      {
+        by: 'playbook isolate-news',
+        from: 'idle',
+        to: { state: 'ran', steps: [{ outcome: 'done' }, { outcome: 'done' }] },
+      },
+      { from: 'ran', to: { state: 'over', steps: [{ outcome: 'undone' }, { outcome: 'undone' }] } },
+    ]);
+    expect(world.audit.every(({ reason }) => reason === 'value > 0.5 for 3 s')).toBe(true);
+  });
+
+  it('leave what they changed where they say so', async () => {
+    const world = new PlayWorld([{ ...isolate, undo: false }]);
+    await world.run(10, 0.9);
+    await world.run(20, 0.1);
+    expect(world.did).toEqual(['isolate news', '{"upstreams.news.concurrency":2}']);
+    expect(world.audit.at(-1)).toMatchObject({ to: { state: 'over', steps: [] } });
+  });
+
+  it('go on after a step that fails, say why, and undo only what was done', async () => {
+    const hands = {
+      isolate: () => {
+        throw new LarkspurError('not_found', 'news has no breaker: it is configured off');
+      },
+    };
+    const world = new PlayWorld([isolate], hands);
+    await world.run(10, 0.9);
+    expect(world.audit).toMatchObject([
+      {
+        to: {
+          steps: [{ outcome: 'failed', detail: 'news has no breaker: it is configured off' }, { outcome: 'done' }],
+        },
+      },
+    ]);
+    await world.run(20, 0.1);
+    expect(world.did).toEqual(['{"upstreams.news.concurrency":2}', 'not {"upstreams.news.concurrency":2}']);
+    expect(await world.metrics.text()).toContain(
+      'larkspur_playbook_runs_total{playbook="isolate-news",outcome="failed"} 1',
+    );
+  });
+
+  it('do outside of the process only once, however many workers see a reason for it', async () => {
+    const world = new PlayWorld([playbookOf(light('\n    dryRun: false'))], {}, 3);
+    await world.run(60, 74);
+    expect(world.did).toHaveLength(1);
+    const outcomes = world.audit.map(({ to }) => (to as { steps: { outcome: string }[] }).steps[0]?.outcome);
+    expect(outcomes.sort()).toEqual(['another worker', 'another worker', 'done']);
+  });
+
+  it('are rehearsed and ended by a person, under the name of that person', async () => {
+    const world = new PlayWorld([isolate]);
+    const [playbooks] = world.playbooks;
+    void playbooks?.rehearse('isolate-news', 'ana');
+    await world.run(1, 0);
+    expect(world.did).toEqual([]);
+    expect(world.audit).toMatchObject([{ by: 'ana', to: { state: 'ran', dryRun: true } }]);
+    await world.run(10, 0.9);
+    void playbooks?.end('isolate-news', 'ben');
+    await world.run(30, 0.9);
+    expect(world.did).toEqual([
+      ...['isolate news', '{"upstreams.news.concurrency":2}'],
+      ...['not {"upstreams.news.concurrency":2}', 'not isolate news'],
+    ]);
+    expect(world.audit.at(-1)).toMatchObject({ by: 'ben', to: { state: 'over' } });
+    expect(playbooks?.views()).toMatchObject([{ name: 'isolate-news', state: 'cooling', when: 'value > 0.5 for 3 s' }]);
+    expect(playbooks?.end('gone', 'ben')).toBeUndefined();
+    expect(playbooks?.rehearse('gone', 'ben')).toBeUndefined();
+  });
+
+  it('do not flap in ten minutes with noise: begin and end take turns, with rest between them', async () => {
+    const noise = fc.array(fc.double({ min: 0.3, max: 0.7, noNaN: true }), {
+      minLength: 600,
+      maxLength: 600,
+      size: 'max',
+    });
+    await fc.assert(
+      fc.asyncProperty(noise, async (values) => {
+        const world = new PlayWorld([isolate]);
+        for (const value of values) await world.run(1, value);
+        const states = world.audit.map(({ to }) => (to as { state: string }).state);
+        expect(states.every((state, index) => state === (index % 2 === 0 ? 'ran' : 'over'))).toBe(true);
+        expect(states.length).toBeLessThanOrEqual(20);
+        const ends = world.audit.filter((_, index) => index % 2 === 1).map(({ at }) => Date.parse(at));
+        const begins = world.audit.filter((_, index) => index % 2 === 0).map(({ at }) => Date.parse(at));
+        for (const [index, end] of ends.entries())
+          expect((begins[index + 1] ?? Infinity) - end).toBeGreaterThanOrEqual(60_000);
+      }),
+      { numRuns: 5 },
+    );
+  });
+});
