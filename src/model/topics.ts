@@ -90,10 +90,11 @@ export const topicDeclarations: readonly TopicDeclaration[] = [
     ...common,
     name: 'audit',
     key: 'what was changed',
-    retentionMs: 365 * day,
+    // Who decided what is asked for years later.
+    retentionMs: 5 * 365 * day,
     maxMessageBytes: MiB,
-    owner: 'console and command line',
-    why: 'Changes that people and playbooks made: who, what, when.',
+    owner: 'worker and command line',
+    why: 'Changes that people, files and playbooks made: who, what, when, why.',
     schema: 'audit-entry',
   },
 ];

@@ -38,6 +38,31 @@ describe.skipIf(redisMissing !== '')(`a connection to Redis ${redisMissing}`, ()
     return connection;
   };
 
+  it('S000-91: waits for answers as long as it is told while it works', async () => {
+    const server = await start();
+    const connection = connect(server.url);
+    await once(connection.client, 'ready');
+    /** Whether an answer that comes after half a second is waited for. */
+    const waits = async (): Promise<boolean> => {
+      server.pause();
+      const asked = connection
+        .run('get', (client) => client.get('x'))
+        .then(
+          () => true,
+          () => false,
+        );
+      setTimeout(() => server.resume(), 500);
+      return asked;
+    };
+    expect(await waits()).toBe(false);
+    await new Promise((passed) => setTimeout(passed, 1_000));
+    connection.setTimeoutMs(5_000);
+    expect(await waits()).toBe(true);
+    connection.setTimeoutMs(250);
+    expect(await waits()).toBe(false);
+    await new Promise((passed) => setTimeout(passed, 500));
+  });
+
   it('S004-29: comes back spread: after a restart of Redis no 100 ms see half of the eight clients', async () => {
     const server = await start();
     const clients = Array.from({ length: 8 }, (_, i) => connect(server.url, i + 1).client);
