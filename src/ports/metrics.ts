@@ -27,6 +27,8 @@ export interface MetricsReader {
    * `NAME_sum` and `NAME_count`. Of an unknown name, and of the process metrics of the runtime, none.
    */
   samples(name: string): Iterable<readonly [Labels, number]>;
+  /** Whether there is such a metric, with a sample or without. */
+  knows(name: string): boolean;
 }
 
 /** Instruments that measure nothing: for what runs beside the work, with names of its own. */

@@ -10,13 +10,17 @@ import { type ConfigSource, watchConfig } from './watch-config.ts';
 /** The configuration of a process while it works: its file, and what playbooks have put over it. */
 export class LiveConfig {
   readonly #source: ConfigSource;
-  readonly #audit: Audit;
+  readonly #audit: Pick<Audit, 'write'>;
   readonly #parts: Pick<WorldParts, 'timers' | 'log' | 'metrics'>;
   readonly #overlays = new Set<Overlay>();
   #apply: (config: Config) => void = () => undefined;
   #shown: readonly Described[] = [];
 
-  constructor(source: ConfigSource, audit: Audit, parts: Pick<WorldParts, 'timers' | 'log' | 'metrics'>) {
+  constructor(
+    source: ConfigSource,
+    audit: Pick<Audit, 'write'>,
+    parts: Pick<WorldParts, 'timers' | 'log' | 'metrics'>,
+  ) {
     this.#source = source;
     this.#audit = audit;
     this.#parts = parts;

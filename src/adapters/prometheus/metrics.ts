@@ -88,6 +88,7 @@ export function createMetrics(options: MetricsOptions = {}): ScrapableMetrics {
         ? { contentType: openMetricsType, body: openMetricsPage(await valuesIn(registry)) }
         : { contentType: registry.contentType, body: await registry.metrics() },
     samples: (name) => shown.get(name)?.() ?? [],
+    knows: (name) => shown.has(name),
 
     counter: (name, help, labels) =>
       once<Counter>(name, ['counter', ...labels], () => {

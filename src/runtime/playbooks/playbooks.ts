@@ -58,6 +58,7 @@ export class Playbooks {
       const actions = playbook.steps.map((step) => actionOf(step, needs.hands, needs.parts));
       const says = actions.map((action) => action.says);
       const play = new Play(playbook, actions, needs.reader, once);
+      this.#warnOfStrangers(playbook);
       this.#kept.set(playbook.name, { play, says, busy: Promise.resolve(), last: undefined });
     }
   }
@@ -99,6 +100,15 @@ export class Playbooks {
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
     await Promise.all([...this.#kept.values()].map(({ busy }) => busy));
+  }
+
+  /** A misspelt metric has no value, so nothing would ever begin. */
+  #warnOfStrangers({ name, measure: { metric, of } }: Playbook): void {
+    const { parts, reader } = this.#needs;
+    const unknown = [metric, ...of].filter((one) => !reader.knows(one));
+    if (unknown.length === 0) return;
+    const cure = 'see deploy/metrics.md; metrics of Kafka and Redis are there when they are configured';
+    parts.log.warn({ playbook: name, unknown, cure }, 'a playbook looks at metrics that this process does not have');
   }
 
   #do(kept: Kept, by: string, work: () => Promise<PlayReport>): Promise<PlayReport> {

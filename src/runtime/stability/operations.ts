@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { of } from 'rxjs';
 
 import { pauseRoutes } from '../../adapters/http/pause-routes.ts';
@@ -110,6 +112,9 @@ export class Operations {
     this.#unfollow = this.#live.follow((config) => {
       apply(config);
       this.#slos.replace(config.slos);
+      if (!isDeepStrictEqual(config.playbooks, this.#config.playbooks)) {
+        this.#parts.log.warn({}, 'changed playbooks wait for a restart');
+      }
       if (config.redis !== undefined) this.#stores.setRedisTimeoutMs(config.redis.timeoutMs);
     });
   }

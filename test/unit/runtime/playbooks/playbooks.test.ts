@@ -121,6 +121,12 @@ describe('playbooks', () => {
     expect(playbooks?.rehearse('gone', 'ben')).toBeUndefined();
   });
 
+  it('that look at a metric that is not there are named in the log', () => {
+    const world = new PlayWorld([{ ...isolate, measure: { ...isolate.measure, metric: 'valeu' } }, isolate]);
+    const named = world.log.lines.filter(({ message }) => message.includes('does not have'));
+    expect(named).toMatchObject([{ level: 'warn', fields: { playbook: 'isolate-news', unknown: ['valeu'] } }]);
+  });
+
   it('do not flap in ten minutes with noise: begin and end take turns, with rest between them', async () => {
     const noise = fc.array(fc.double({ min: 0.3, max: 0.7, noNaN: true }), {
       minLength: 600,

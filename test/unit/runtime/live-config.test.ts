@@ -1,0 +1,67 @@
+import { afterAll, describe, expect, it } from 'vitest';
+
+import type { Config } from '../../../src/config/config.ts';
+import { describe as described } from '../../../src/config/describe.ts';
+import { LiveConfig } from '../../../src/runtime/live-config.ts';
+import { ConfigFiles } from '../../support/config-file.ts';
+import { RememberingLogger } from '../../support/remembering-logger.ts';
+import { noMetrics } from '../../support/silent.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
+
+const files = new ConfigFiles();
+afterAll(() => files.remove());
+
+const written = 'data: memory\nupstreams: { news: { baseUrl: http://news, concurrency: 16 } }\n';
+
+/** A configuration that is followed, and what was applied. */
+function followed() {
+  const file = files.write(written);
+  const log = new RememberingLogger();
+  const applied: (number | undefined)[] = [];
+  const source = {
+    file,
+    load: (overlays = [] as Parameters<typeof files.loadFile>[1]) => files.loadFile(file, overlays).config,
+    describe: (overlays = [] as Parameters<typeof files.loadFile>[1]) => described(files.loadFile(file, overlays)),
+  };
+  const audits: unknown[] = [];
+  const audit = { write: (change: unknown) => String(audits.push(change)) };
+  const live = new LiveConfig(source, audit, { timers: new VirtualTime(), log, metrics: noMetrics });
+  const stop = live.follow((config: Config) => void applied.push(config.upstreams['news']?.concurrency));
+  stop();
+  const shown = () => live.describe().find(({ path }) => path === 'upstreams.news.concurrency');
+  return { live, applied, shown, log };
+}
+
+describe('the configuration of a process at work', () => {
+  it('is that of the file with what lies over it, the newest on top, until that is taken off', () => {
+    const { live, applied, shown } = followed();
+    const first = live.overlay('playbook a', { 'upstreams.news.concurrency': 8 });
+    const second = live.overlay('playbook b', { 'upstreams.news.concurrency': 4 });
+    expect(shown()).toMatchObject({ value: '4', source: 'playbook b' });
+    first();
+    expect(shown()).toMatchObject({ value: '4', source: 'playbook b' });
+    second();
+    second();
+    expect(applied).toEqual([8, 4, 4, 16]);
+    expect(shown()?.source).toMatch(/larkspur\.yaml:2$/);
+  });
+
+  it('stays as it is when what would lie over it does not fit', () => {
+    const { live, applied, shown } = followed();
+    expect(() => live.overlay('playbook a', { 'upstreams.news.concurrencyFloor': 99 })).toThrow(
+      /upstreams\.news\.concurrencyFloor \(playbook a\): is 99, must not be above/,
+    );
+    expect([applied, shown()?.value]).toEqual([[], '16']);
+  });
+
+  it('says so when it cannot be taken off, because the file has mistakes by now', () => {
+    const { live, applied, log } = followed();
+    const off = live.overlay('playbook a', { 'upstreams.news.concurrency': 8 });
+    files.write('upstreams: [');
+    off();
+    expect(log.lines.at(-1)).toMatchObject({ level: 'error', fields: { source: 'playbook a' } });
+    files.write(written);
+    live.overlay('playbook b', { 'upstreams.news.retry.maxAttempts': 3 });
+    expect(applied).toEqual([8, 16]);
+  });
+});
