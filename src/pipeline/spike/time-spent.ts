@@ -8,6 +8,7 @@ const ofWait = {
   'rate-limit': 'limiter',
   'half-hour': 'limiter',
   breaker: 'breaker',
+  paused: 'breaker',
   retry: 'retry',
   claim: 'claim',
   token: 'token',
