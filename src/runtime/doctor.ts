@@ -4,6 +4,7 @@ import type { Logger } from '../ports/logger.ts';
 import { feishuFindings } from './doctor/feishu.ts';
 import { badFrom, type Finding } from './doctor/finding.ts';
 import { dataFinding, nodeFinding, portFindings } from './doctor/local.ts';
+import { playbookFindings } from './doctor/playbooks.ts';
 import { kafkaFindings, redisFindingsOf } from './doctor/services.ts';
 
 export type { Finding } from './doctor/finding.ts';
@@ -16,6 +17,7 @@ export async function examine(config: Config, logger: Logger): Promise<Finding[]
     ...(kafka === undefined ? [] : ([['kafka', kafkaFindings(kafka, logger)]] as const)),
     ...(redis === undefined || kafka === undefined ? [] : ([['redis', redisFindingsOf(redis, logger)]] as const)),
     ['feishu', feishuFindings(config)],
+    ['playbooks', playbookFindings(config)],
   ];
   const found = await Promise.all(
     sections.map(([name, findings]) =>

@@ -55,7 +55,7 @@ export class HealthWatch {
       const watched = this.#watchedOf(name);
       const total = sums.get(name) ?? nothing();
       for (const sum of sumNames) watched.over[sum].add(nowMs, total[sum]);
-      const { count = 0, sinceMs: waitsSinceMs } = waiting.get(destination) ?? {};
+      const { count = 0, sinceMs: waitsSinceMs } = waiting.get(name) ?? {};
       const answered = total.good > watched.good;
       watched.good = total.good;
       if (waitsSinceMs === undefined) watched.owesSinceMs = undefined;
@@ -112,14 +112,14 @@ function nothing(): Sums {
   return { attempts: 0, failed: 0, refused: 0, slow: 0, good: 0 };
 }
 
-/** How many calls for each upstream are here, and since when the oldest is. */
-function waitingFor({ lanes }: Pick<House, 'lanes'>): ReadonlyMap<Destination, { count: number; sinceMs: number }> {
-  const waiting = new Map<Destination, { count: number; sinceMs: number }>();
+/** How many calls for each upstream, its groups of APIs among them, are here, and since when the oldest is. */
+function waitingFor({ lanes }: Pick<House, 'lanes'>): ReadonlyMap<string, { count: number; sinceMs: number }> {
+  const waiting = new Map<string, { count: number; sinceMs: number }>();
   for (const { item } of lanes.entries()) {
     if (item.kind !== 'call') continue;
     const { readAtMs } = item.received;
-    const known = waiting.get(item.destination);
-    if (known === undefined) waiting.set(item.destination, { count: 1, sinceMs: readAtMs });
+    const known = waiting.get(item.destination.name);
+    if (known === undefined) waiting.set(item.destination.name, { count: 1, sinceMs: readAtMs });
     else {
       known.count++;
       known.sinceMs = Math.min(known.sinceMs, readAtMs);

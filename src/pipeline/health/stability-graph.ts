@@ -1,5 +1,6 @@
 import { isoTime } from '../../model/time.ts';
 import { type HostReading, hostSickness } from '../../operators/health/health-score.ts';
+import type { Destination } from '../destination.ts';
 import type { House } from '../house.ts';
 
 import type { UpstreamHealth } from './health-watch.ts';
@@ -90,7 +91,7 @@ function upstream(
   const { attempts } = reading;
   const top = graph.add({
     ...{ id: `upstream/${name}`, kind: 'upstream', sick: 1 - score / 100 },
-    says: { score, attempts, inFlight: destination.slots.inUse, ...costs },
+    says: { score, attempts, inFlight: inFlightOf(destination), ...costs },
   });
   const nowMs = house.clock.now();
   const uses = [...destination.limiter.uses(nowMs)].sort((a, b) => b.used - a.used).slice(0, mostBuckets);
@@ -101,7 +102,7 @@ function upstream(
     ),
   );
   const waiting = [...house.lanes.entries()].filter(
-    ({ item }) => item.kind === 'call' && item.destination === destination,
+    ({ item }) => item.kind === 'call' && item.destination.name === name,
   );
   if (waiting.length === 0) return;
   const oldestMs = nowMs - Math.min(...waiting.map(({ item }) => item.received.readAtMs));
@@ -128,6 +129,11 @@ function upstream(
     const topic = graph.add(topicNode(partition.topic, distances, rings), place);
     graph.add({ id: 'host', kind: 'host', sick: hostSickness(all.host), says: known(all.host) }, topic);
   }
+}
+
+/** Attempts at an upstream, those of its groups of APIs among them. */
+function inFlightOf({ slots, groups }: Destination): number {
+  return [...groups.values()].reduce((sum, group) => sum + group.slots.inUse, slots.inUse);
 }
 
 type Place = { readonly topic: string };
