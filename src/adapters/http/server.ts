@@ -11,6 +11,7 @@ import type { HttpRoute } from '../../ports/http-route.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 
+import { combinedLine } from './combined-line.ts';
 import { type ClientToken, createGuard, isLoopbackHost } from './guard.ts';
 import { listenFailure, problemOf } from './problem-of.ts';
 import { toHttpRequest } from './to-http-request.ts';
@@ -144,6 +145,7 @@ function build({
       requestId: request.id,
       from: request.ip,
       ...(traceId === undefined ? {} : { traceId }),
+      ...(name === 'ingress' ? { combined: combinedOf(request, reply, clientOf.get(request)) } : {}),
     };
     if (quiet.has(route)) log.debug(fields, 'request');
     else log.info(fields, 'request');
@@ -188,6 +190,16 @@ function build({
 function traceOf(request: FastifyRequest, reply: FastifyReply): string | undefined {
   const text = reply.getHeader(traceHeaders.response) ?? request.headers[traceHeaders.parent];
   return typeof text === 'string' ? text : undefined;
+}
+
+function combinedOf(request: FastifyRequest, reply: FastifyReply, client: string | undefined): string {
+  const { method, ip: from, headers, raw } = request;
+  const bytes = Number(reply.getHeader('content-length') ?? NaN);
+  return combinedLine({
+    ...{ from, client, method, httpVersion: raw.httpVersion, status: reply.statusCode, wallMs: Date.now() },
+    ...{ route: request.routeOptions.url ?? 'none', referer: headers.referer, agent: headers['user-agent'] },
+    bytes: Number.isNaN(bytes) ? undefined : bytes,
+  });
 }
 
 function answer(route: HttpRoute, request: HttpRequest, reply: FastifyReply): FastifyReply {
