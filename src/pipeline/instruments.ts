@@ -6,6 +6,7 @@ import type { LimitKey } from '../ports/profile.ts';
 
 import { gauges, type Observed } from './gauges.ts';
 import type { Decoded, Ending, Job } from './job.ts';
+import { RetryHeat } from './retry-heat.ts';
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.8, 1, 2.5, 5, 10, 30, 60];
 /** The pipeline's metrics. Gauges read the decisions when somebody scrapes; the hot path only counts. */
@@ -26,6 +27,8 @@ export class Instruments {
   readonly #quotaSeconds: Histogram;
   readonly #clock: Clock;
   readonly #listeners: ((item: Decoded, ending: Ending) => void)[] = [];
+  /** Retries of the last day, for who looks at them. */
+  readonly retryHeat = new RetryHeat();
 
   constructor(metrics: Metrics, observed: Observed) {
     this.#clock = observed.clock;
@@ -96,6 +99,7 @@ export class Instruments {
     job.lastVerdict = verdict;
     if (last === undefined) return;
     this.#retries.add({ service, status_code: String(last.status ?? 0), error_type: last.errorType });
+    this.retryHeat.count(this.#clock.wall(), job.attemptsMade);
     const number = job.attemptsMade > 5 ? '6+' : String(job.attemptsMade);
     this.#retrySeconds.observe({ service, attempt_number: number }, ms / 1_000, traceId);
   }

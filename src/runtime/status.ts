@@ -16,6 +16,7 @@ export function statusOf(house: House) {
       ...ring,
     })),
     lanes: house.lanes.stats(),
+    retries: house.instruments.retryHeat.rows(house.clock.wall()),
     claims: house.keeper.size,
     claimStore: { ready: house.claims.ready() },
     upstreams: [...house.destinations.values()].map((destination) => ({
