@@ -80,6 +80,7 @@ export function compile(raw: RawConfig, pem: PemTexts, playbooks: readonly Playb
     },
     tracing: compileTracing(raw.tracing),
     playbooks,
+    chaos: { ...defaults.chaos, faultsFile: undefined, ...raw.chaos },
     maskFields: raw.maskFields ?? defaults.maskFields,
     logLevel: raw.logLevel ?? defaults.logLevel,
     drainMs: raw.drainMs ?? defaults.drainMs,

@@ -189,6 +189,14 @@ export interface WorkerConfig {
   };
 }
 
+/** Faults on purpose. */
+export interface ChaosConfig {
+  /** Whether calls of this process may meet any. */
+  readonly injectFaults: boolean;
+  /** JSON or YAML with rules, looked at each second. */
+  readonly faultsFile: string | undefined;
+}
+
 /** Where claims and quota of several workers live. */
 export interface RedisConfig {
   readonly url: string;
@@ -255,6 +263,7 @@ export interface Config {
   /** `undefined`: nothing is traced. */
   readonly tracing: TracingConfig | undefined;
   readonly playbooks: readonly Playbook[];
+  readonly chaos: ChaosConfig;
   /** Members of JSON bodies that nobody gets to see in results, messages and pages. */
   readonly maskFields: readonly string[];
   readonly logLevel: LogLevel;

@@ -44,6 +44,7 @@ export const defaults = {
     outcomeLines: { successShare: 0.01, perSecond: 10 },
   },
   playbooks: [],
+  chaos: { injectFaults: false },
   maskFields: [],
   logLevel: 'info',
   drainMs: 20_000,

@@ -16,17 +16,15 @@ export function mistakeText(mistake: Mistake, source?: string): string {
   return mistake.path.length === 0 ? mistake.message : `${pathText(mistake.path)}${where}: ${mistake.message}`;
 }
 
-/** The error that lists all mistakes, one a line. */
-export function configInvalid(lines: readonly string[]): LarkspurError {
+/** The error that lists all mistakes, one a line. @param what the file, in words @param cure what to do then */
+export function configInvalid(
+  lines: readonly string[],
+  what = 'the configuration',
+  cure = 'correct the lines above; `larkspur config check` lists what is left',
+): LarkspurError {
   const count = lines.length === 1 ? '1 mistake' : `${lines.length} mistakes`;
-  return new LarkspurError(
-    'config_invalid',
-    `the configuration has ${count}\n${lines.map((l) => `  - ${l}`).join('\n')}`,
-    {
-      cure: 'correct the lines above; `larkspur config check` lists what is left',
-      cause: lines,
-    },
-  );
+  const text = lines.map((line) => `  - ${line}`).join('\n');
+  return new LarkspurError('config_invalid', `${what} has ${count}\n${text}`, { cure, cause: lines });
 }
 
 /** The lines of a {@link configInvalid} error; none for any other. */

@@ -39,6 +39,9 @@ export function ruleMistakes(config: RawConfig, written: unknown): Mistake[] {
     if (Object.hasOwn(config.upstreams ?? {}, name)) continue;
     report(['tracing', 'withheldFrom', index], `names ${name}, which is no upstream`);
   }
+  if (config.chaos?.faultsFile !== undefined && config.chaos.injectFaults !== true) {
+    report(['chaos', 'faultsFile'], 'is not looked at unless chaos.injectFaults is true');
+  }
   hosts(config, report);
   apps(config, report);
   clients(config, report);

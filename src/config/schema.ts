@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 
+import { chaosSchema } from './schema-chaos.ts';
 import { profiles, routeTable } from './schema-route-table.ts';
 import { routeSchema } from './schema-route.ts';
 import { headerName, oneOf, section, upstreamSchema } from './schema-upstream.ts';
@@ -197,6 +198,7 @@ export const configSchema = Type.Partial(
         maxItems: 100,
         description: 'files of playbooks: when something is so for a time, then some steps',
       }),
+      chaos: chaosSchema,
       profiles,
       maskFields: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
         maxItems: 100,

@@ -21,6 +21,8 @@ export {
 } from './bulkhead/adaptive-concurrency.ts';
 export { Bulkhead, type BulkheadOptions } from './bulkhead/bulkhead.ts';
 export { Demand } from './demand.ts';
+export { FaultyUpstream, InjectedFaults } from './fault/faulty-upstream.ts';
+export { injectFault, type InjectOptions } from './fault/inject-fault.ts';
 export { type Fallback, fallbackFor } from './fallback/fallback-for.ts';
 export { fallbackDefaults, type FallbackOptions } from './fallback/options.ts';
 export { mergeMapBounded, type MergeMapBoundedOptions } from './lanes/merge-map-bounded.ts';

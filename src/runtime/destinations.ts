@@ -8,6 +8,7 @@ import type { Config, UpstreamConfig } from '../config/config.ts';
 import { coverOf } from '../config/describe.ts';
 import type { Cover } from '../model/cover.ts';
 import { Bulkhead } from '../operators/bulkhead/bulkhead.ts';
+import { FaultyUpstream, type InjectedFaults } from '../operators/fault/faulty-upstream.ts';
 import { after } from '../operators/interop/after.ts';
 import { SharedLimiter } from '../operators/limit/shared-limiter.ts';
 import { TargetChoice } from '../operators/targets/target-choice.ts';
@@ -61,6 +62,8 @@ export interface DestinationParts {
   readonly own: ReadonlyMap<string, OwnOperator>;
   /** Last good answers of an upstream. */
   readonly answers: (upstream: string) => AnswerCache;
+  /** Faults that attempts meet on purpose; absent: none ever. */
+  readonly faults?: Pick<InjectedFaults, 'decide'>;
   /** What processes have in common about tokens. */
   readonly shared?: FeishuTokensOptions['shared'];
 }
@@ -140,13 +143,18 @@ function destinationOf(
   pools: readonly OriginPool[],
   poolsOfGroup: (group: string, policies: UpstreamConfig) => readonly OriginPool[],
   processSlots: Slots,
-  { clock, timers, random, metrics, quota, answers, shared, own, log }: DestinationParts,
+  { clock, timers, random, metrics, quota, answers, shared, own, log, faults }: DestinationParts,
 ): Destination & Grouped & { readonly tokens: FeishuTokens | undefined } {
   const { name, baseUrl, retry } = upstream;
   const { maxResponseBytes, targets } = upstream;
   const choice = new TargetChoice(targets.length, random);
+  const senderAt = (pool: OriginPool): Upstream => {
+    const plain = new HttpUpstream(pool, { maxResponseBytes });
+    if (faults === undefined) return plain;
+    return new FaultyUpstream(plain, { upstream: name, host: new URL(pool.origin).host }, faults, timers);
+  };
   const senderOver = (some: readonly OriginPool[]): Upstream => {
-    const senders = some.map((pool) => new HttpUpstream(pool, { maxResponseBytes }));
+    const senders = some.map(senderAt);
     const [only, ...others] = senders;
     return only !== undefined && others.length === 0 ? only : new TargetedUpstream(senders, choice, clock);
   };

@@ -7,6 +7,7 @@ import { breakerRoutes } from '../adapters/http/breaker-routes.ts';
 import { consoleRoute } from '../adapters/http/console/console-route.ts';
 import { deadLetterRoutes } from '../adapters/http/dead-letter-routes.ts';
 import { explainRoutes } from '../adapters/http/explain-routes.ts';
+import { faultRoutes } from '../adapters/http/fault-routes.ts';
 import { type RunningServer, startServer } from '../adapters/http/server.ts';
 import { loadOwnOperators } from '../adapters/modules/own-operators.ts';
 import type { Address, Config } from '../config/config.ts';
@@ -22,6 +23,7 @@ import type { HttpRoute } from '../ports/http-route.ts';
 import type { OwnOperator } from '../ports/own-operator.ts';
 
 import { breakerDesk } from './breaker-desk.ts';
+import { disturbing, faultDesk, Faults } from './chaos/fault-desk.ts';
 import { LocalDesk } from './dead-letters/desk.ts';
 import { type EventDoors, eventDoors } from './event-doors.ts';
 import { explain } from './explain.ts';
@@ -85,6 +87,7 @@ export async function serve(
   const cover = coverOf(config);
   const desk = new LocalDesk(stores, parts, cover);
   const operations = new Operations(config, stores, parts, source);
+  const faults = new Faults(config.chaos, parts);
   const servers: RunningServer[] = [];
   let worker: RunningWorker | undefined;
   let live: LiveRoutes | undefined;
@@ -107,6 +110,7 @@ export async function serve(
     listen('ingress', config.listen.ingress, traces === undefined ? routes : tracedDoors(routes, traces));
   const stop = async (): Promise<Stopped> => {
     operations.stop();
+    const faultsEnded = faults.stop();
     // Redrives end beside all else: one limit after the other would outlast the patience of who stops the process.
     const redrivesEnded = desk.close();
     // Routes first: what they make of an event is for the worker.
@@ -118,6 +122,7 @@ export async function serve(
     rules?.stop();
     await live?.close();
     await redrivesEnded;
+    await faultsEnded;
     await stores.close();
     await tracing?.close();
     return stopped;
@@ -148,12 +153,13 @@ export async function serve(
           ),
       }),
       ...breakerRoutes(breakerDesk(() => worker?.house, operations.audit, parts)),
+      ...faultRoutes(faultDesk(faults, operations.audit, parts)),
     ]);
     const used = Object.values(config.upstreams).flatMap(({ use }) => use);
     const own = await loadOwnOperators(roles.worker ? used : []);
     if (roles.worker && roles.profile === undefined) {
-      worker = startWorker(config, stores, parts, (error) => fail(error), own);
-      operations.begin(worker.house);
+      worker = startWorker(config, stores, parts, (error) => fail(error), own, faults.enabled ? faults : undefined);
+      operations.begin(worker.house, faults.enabled ? disturbing(faults) : undefined);
     }
     if (config.routeTable !== undefined) rules = openRuleTiers(config, config.routeTable, stores, parts);
     const current = (live = new LiveRoutes(config.routes, parts.timers, parts.clock, rules));

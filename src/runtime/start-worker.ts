@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 
 import type { Config } from '../config/config.ts';
 import type { LarkspurError } from '../model/errors.ts';
+import type { InjectedFaults } from '../operators/fault/faulty-upstream.ts';
 import { createHouse, type House } from '../pipeline/house.ts';
 import { breakerRoom, slotsRoom } from '../pipeline/rooms.ts';
 import type { OwnOperator } from '../ports/own-operator.ts';
@@ -24,13 +25,14 @@ export interface RunningWorker {
   stop(): Promise<Stopped>;
 }
 
-/** Puts a worker together on its stores and starts it. `onFailure` is called once if its stream errors. @param own the modules of `use`, by file URL */
+/** Puts a worker together on its stores and starts it. `onFailure` is called once if its stream errors. @param own the modules of `use`, by file URL @param faults what attempts meet on purpose; absent: nothing */
 export function startWorker(
   config: Config,
   stores: Stores,
   parts: WorldParts,
   onFailure: (error: LarkspurError) => void,
   own: ReadonlyMap<string, OwnOperator> = new Map(),
+  faults?: Pick<InjectedFaults, 'decide'>,
 ): RunningWorker {
   // Records wait long enough to grow old, and by itself the engine lets old garbage grow to more than what lives. Measured
   // after an outage with 100,000 records behind it: 264 MB resident instead of 405.
@@ -41,6 +43,7 @@ export function startWorker(
     answers: stores.answers,
     own,
     shared: sharedTokens(config, stores, parts),
+    ...(faults === undefined ? {} : { faults }),
   });
   const house = createHouse(
     {

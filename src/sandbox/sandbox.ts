@@ -102,7 +102,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   controlRoutes(server, sandbox);
   ({ port, url } = await listen(server, options));
   if (options.faultsFile !== undefined) {
-    const watch = await watchRules(options.faultsFile, world.timers, (rules) => world.faults.set(rules));
+    const watch = await watchRules(options.faultsFile, world.timers, parseRules, (rules) => world.faults.set(rules));
     fileMistakes = () => watch.mistakes;
     stopWatching = () => watch.stop();
   }

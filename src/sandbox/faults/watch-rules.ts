@@ -4,9 +4,12 @@ import { parse } from 'yaml';
 
 import type { SandboxTimers } from '../world-ports.ts';
 
-import { type FaultRule, parseRules } from './fault-rule.ts';
-
 const lookEveryMs = 1_000;
+
+/** A set of rules, or every mistake in it with its place. */
+type Parsed<Rule> =
+  | { readonly rules: readonly Rule[]; readonly mistakes?: never }
+  | { readonly rules?: never; readonly mistakes: readonly string[] };
 
 /** Where rules come from, and what goes wrong with them. */
 export interface RulesWatch {
@@ -19,11 +22,14 @@ export interface RulesWatch {
  * Reads rules from a JSON or YAML file, and again within two seconds of a change. It compares contents instead of
  * listening to the file system: a mounted ConfigMap swaps a symbolic link two levels up, of which no watcher on the
  * file itself hears. An absent file means no rules, so a file may come later.
+ * @param complain told once for each text of the file that has mistakes
  */
-export async function watchRules(
+export async function watchRules<Rule>(
   file: string,
   timers: SandboxTimers,
-  apply: (rules: readonly FaultRule[]) => void,
+  parse: (value: unknown) => Parsed<Rule>,
+  apply: (rules: readonly Rule[]) => void,
+  complain: (mistakes: readonly string[]) => void = () => undefined,
 ): Promise<RulesWatch> {
   let seen: string | undefined;
   let mistakes: readonly string[] = [];
@@ -34,9 +40,10 @@ export async function watchRules(
     const content = await contentOf(file);
     if (isStopped || content === seen) return;
     seen = content;
-    const read = rulesIn(content);
+    const read = rulesIn(content, parse);
     mistakes = read.mistakes ?? [];
-    if (read.rules !== undefined) apply(read.rules);
+    if (read.rules === undefined) complain(mistakes);
+    else apply(read.rules);
   };
   const again = (): void => {
     if (isStopped) return;
@@ -64,10 +71,10 @@ async function contentOf(file: string): Promise<string> {
   }
 }
 
-function rulesIn(content: string): ReturnType<typeof parseRules> {
+function rulesIn<Rule>(content: string, check: (value: unknown) => Parsed<Rule>): Parsed<Rule> {
   try {
     // JSON is YAML, so one parser reads both.
-    return parseRules(parse(content) ?? []);
+    return check(parse(content) ?? []);
   } catch (error) {
     return { mistakes: [error instanceof Error ? error.message : String(error)] };
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import type { FaultRule } from '../../../../src/sandbox/faults/fault-rule.ts';
+import { type FaultRule, parseRules } from '../../../../src/sandbox/faults/fault-rule.ts';
 import { watchRules } from '../../../../src/sandbox/faults/watch-rules.ts';
 import { VirtualTime } from '../../../support/virtual-time.ts';
 import { bench } from '../client.ts';
@@ -20,7 +20,7 @@ beforeEach(async () => {
 async function watched(file: string) {
   const time = new VirtualTime();
   const applied: string[][] = [];
-  const watch = await watchRules(file, time, (rules: readonly FaultRule[]) =>
+  const watch = await watchRules(file, time, parseRules, (rules: readonly FaultRule[]) =>
     applied.push(rules.map(({ kind }) => kind)),
   );
   onTestFinished(() => watch.stop());
