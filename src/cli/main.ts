@@ -70,6 +70,11 @@ const commands: readonly {
     load: async () => (await import('./sandbox.ts')).sandboxCommand,
   },
   {
+    name: 'chaos',
+    summary: 'let things fail on purpose, and see whether what was promised holds',
+    load: async () => (await import('./chaos.ts')).chaosCommand,
+  },
+  {
     name: 'doctor',
     summary: 'look for what will not work here, and say what to do',
     load: async () => (await import('./doctor.ts')).doctorCommand,

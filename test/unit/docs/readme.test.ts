@@ -118,6 +118,7 @@ describe.each(both)('what %s promises', (_path, text) => {
       'adapters/http/playbook-routes',
       'adapters/http/review-routes',
       'adapters/http/stability-routes',
+      'adapters/http/fault-routes',
     ]
       .map((file) => textOf(`src/${file}.ts`))
       .join('');
@@ -127,7 +128,7 @@ describe.each(both)('what %s promises', (_path, text) => {
         .replace(/\{(\w+)\}/g, ':$1'),
     );
 
-    expect(doors).toHaveLength(36);
+    expect(doors).toHaveLength(38);
     expect(doors.filter((door) => !source.includes(`'${door.split(' ')[1] ?? door}'`))).toEqual([]);
   });
 

@@ -1,0 +1,75 @@
+import { type Sample, samplesOf } from './metric-text.ts';
+
+/** What some upstreams have come to, as the metrics of their workers tell. */
+export interface Counts {
+  readonly live: number;
+  readonly fallbacks: number;
+  readonly deadLetters: number;
+  readonly retries: number;
+  readonly breakerOpenings: number;
+  readonly faults: number;
+  /** Calls that took at most so many milliseconds, growing. */
+  readonly withinMs: ReadonlyMap<number, number>;
+}
+
+const names = {
+  ended: 'larkspur_records_ended_total',
+  retries: 'service_retry_total',
+  openings: 'larkspur_breaker_changes_total',
+  faults: 'larkspur_faults_injected_total',
+  callMs: 'larkspur_call_seconds_bucket',
+};
+const wanted = new Set(Object.values(names));
+
+/** Sums up pages of metrics over the upstreams that are picked. */
+export function countsOf(pages: readonly string[], picks: (upstream: string) => boolean): Counts {
+  const samples = pages
+    .flatMap((page) => samplesOf(page, wanted))
+    .filter(({ labels }) => picks(labels['upstream'] ?? labels['service'] ?? 'none'));
+  const sum = (name: string, fits: (labels: Sample['labels']) => boolean = () => true): number =>
+    samples.filter((one) => one.name === name && fits(one.labels)).reduce((total, { value }) => total + value, 0);
+  const withinMs = new Map<number, number>();
+  for (const { name, labels, value } of samples) {
+    if (name !== names.callMs) continue;
+    const le = labels['le'] === '+Inf' ? Infinity : Number(labels['le']) * 1_000;
+    withinMs.set(le, (withinMs.get(le) ?? 0) + value);
+  }
+  const results = (reason: string): number =>
+    sum(names.ended, ({ ending, reason: why }) => ending === 'result' && why === reason);
+  return {
+    live: results('ok') + results('duplicate'),
+    fallbacks: results('fallback'),
+    deadLetters: sum(names.ended, ({ ending }) => ending === 'dead-letter'),
+    retries: sum(names.retries),
+    breakerOpenings: sum(names.openings, ({ to }) => to === 'open'),
+    faults: sum(names.faults),
+    withinMs,
+  };
+}
+
+/** What came between two looks. A worker that was restarted in between counts from 0: nothing is less than none. */
+export function between(before: Counts, after: Counts): Counts {
+  const more = (now: number, then: number): number => Math.max(0, now - then);
+  return {
+    live: more(after.live, before.live),
+    fallbacks: more(after.fallbacks, before.fallbacks),
+    deadLetters: more(after.deadLetters, before.deadLetters),
+    retries: more(after.retries, before.retries),
+    breakerOpenings: more(after.breakerOpenings, before.breakerOpenings),
+    faults: more(after.faults, before.faults),
+    withinMs: new Map([...after.withinMs].map(([le, count]) => [le, more(count, before.withinMs.get(le) ?? 0)])),
+  };
+}
+
+/** A quantile in milliseconds, as precise as the buckets; NaN of nothing. */
+export function quantileMs({ withinMs }: Counts, share: number): number {
+  const buckets = [...withinMs].sort(([a], [b]) => a - b);
+  const rank = share * (buckets.at(-1)?.[1] ?? 0);
+  if (rank === 0) return NaN;
+  let [lowMs, lowCount] = [0, 0];
+  for (const [le, count] of buckets) {
+    if (count >= rank) return le === Infinity ? lowMs : lowMs + ((le - lowMs) * (rank - lowCount)) / (count - lowCount);
+    [lowMs, lowCount] = [le, count];
+  }
+  return NaN;
+}

@@ -1,0 +1,93 @@
+import type { Scenario } from '../../config/scenario.ts';
+import type { InjectedFault } from '../../model/injected-fault.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { type AdminAddress, askAdmin, askMetrics } from '../admin-client.ts';
+
+import { between, type Counts, countsOf, quantileMs } from './counts.ts';
+import { type Figures, figuresOf } from './figures.ts';
+import type { Stage } from './stage.ts';
+import { type Standing, standingOf } from './standing.ts';
+
+interface Looked {
+  readonly inside: Counts;
+  readonly outside: Counts;
+}
+
+// Faults of a run that died go by themselves so long after its last word.
+const graceMs = 30_000;
+
+/** Workers that are there, by their admin ports: faults through `/admin/faults`, figures out of `/metrics` of before and during. */
+export class WorkerStage implements Stage {
+  readonly #scenario: Scenario;
+  readonly #workers: readonly AdminAddress[];
+  readonly #clock: Clock;
+  readonly #by: string;
+  #before: Looked | undefined;
+  #startedMs = 0;
+
+  /** @param by who runs it, for the audit */
+  constructor(scenario: Scenario, workers: readonly AdminAddress[], clock: Clock, by: string) {
+    this.#scenario = scenario;
+    this.#workers = workers;
+    this.#clock = clock;
+    this.#by = by;
+  }
+
+  async start(): Promise<void> {
+    this.#before = this.#counts(await this.#pages());
+    this.#startedMs = this.#clock.now();
+  }
+
+  async setFaults(rules: readonly InjectedFault[]): Promise<void> {
+    const { name, durationMs } = this.#scenario;
+    const leftMs = Math.max(1_000, durationMs - (this.#clock.now() - this.#startedMs) + graceMs);
+    const body = { rules, by: this.#by, reason: `chaos scenario ${name}`, forMs: Math.ceil(leftMs) };
+    await Promise.all(this.#workers.map((worker) => askAdmin(worker, { method: 'PUT', path: '/admin/faults', body })));
+  }
+
+  async look(): Promise<Figures> {
+    const pages = await this.#pages();
+    const { inside, outside } = this.#since(pages);
+    const { score } = standingOf(pages, this.#scenario.blastRadius.upstreams);
+    return { ...figuresOf(inside, outside), ...(score === undefined ? {} : { score }) };
+  }
+
+  /** How things stand before the run. */
+  async standing(): Promise<Standing> {
+    return standingOf(await this.#pages(), this.#scenario.blastRadius.upstreams);
+  }
+
+  isOver(): boolean {
+    return this.#clock.now() - this.#startedMs >= this.#scenario.durationMs;
+  }
+
+  async conclude(): Promise<Figures> {
+    const { inside } = this.#since(await this.#pages());
+    const before = this.#before?.inside ?? inside;
+    const added = (share: number): number => quantileMs(inside, share) - quantileMs(before, share);
+    return { p50AddedMs: added(0.5), p99AddedMs: added(0.99) };
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #pages(): Promise<string[]> {
+    return Promise.all(this.#workers.map((worker) => askMetrics(worker)));
+  }
+
+  #since(pages: readonly string[]): Looked {
+    const now = this.#counts(pages);
+    const before = this.#before ?? now;
+    return { inside: between(before.inside, now.inside), outside: between(before.outside, now.outside) };
+  }
+
+  #counts(pages: readonly string[]): Looked {
+    const { upstreams } = this.#scenario.blastRadius;
+    return {
+      inside: countsOf(pages, (name) => upstreams.includes(name)),
+      // Records that are no calls belong to nobody.
+      outside: countsOf(pages, (name) => !upstreams.includes(name) && name !== 'none'),
+    };
+  }
+}
