@@ -64,9 +64,13 @@ export interface RunsReport {
 export function reportOfRuns(runs: readonly ChaosRun[]): RunsReport {
   const newest = [...runs].reverse();
   const invariants = new Map<string, { runs: number; broken: number }>();
-  for (const { name, pass } of runs.flatMap(({ bars }) => bars)) {
-    const known = invariants.get(name) ?? { runs: 0, broken: 0 };
-    invariants.set(name, { runs: known.runs + 1, broken: known.broken + (pass ? 0 : 1) });
+  for (const { bars } of runs) {
+    // A figure with two bounds is one invariant.
+    for (const name of new Set(bars.map((bar) => bar.name))) {
+      const known = invariants.get(name) ?? { runs: 0, broken: 0 };
+      const holds = bars.every((bar) => bar.name !== name || bar.pass);
+      invariants.set(name, { runs: known.runs + 1, broken: known.broken + (holds ? 0 : 1) });
+    }
   }
   return {
     runs: newest.map(({ id, startedAt, scenario, target, verdict, why, forced }) => ({
