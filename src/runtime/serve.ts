@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 
-import { catchError, map, throwError, toArray } from 'rxjs';
-
 import { adminRoutes } from '../adapters/http/admin-routes.ts';
 import { breakerRoutes } from '../adapters/http/breaker-routes.ts';
 import { consoleRoute } from '../adapters/http/console/console-route.ts';
@@ -15,8 +13,7 @@ import { coverOf } from '../config/describe.ts';
 import { isOf } from '../config/profiles.ts';
 import { callsRoutes } from '../ingress/calls-api.ts';
 import { tracedDoors } from '../ingress/traced-doors.ts';
-import { LarkspurError, messageOf } from '../model/errors.ts';
-import { recordView } from '../model/record-view.ts';
+import { LarkspurError } from '../model/errors.ts';
 import { apiHealth } from '../pipeline/health/api-health.ts';
 import { tracedSink } from '../pipeline/trace/traced-sink.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
@@ -34,6 +31,7 @@ import { outlookOf } from './outlook.ts';
 import { knownCalls } from './profiles.ts';
 import { openRuleTiers, type RuleTiers } from './rule-tiers.ts';
 import { Operations } from './stability/operations.ts';
+import { shownTail } from './shown-tail.ts';
 import { type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
@@ -145,12 +143,7 @@ export async function serve(
           hotKeys: hotKeysOf(live, worker?.house),
         }),
         health: () => (worker === undefined ? [] : apiHealth(worker.house)),
-        tail: (topic, last) =>
-          stores.tail(topic, last).pipe(
-            map((record) => recordView(record, cover)),
-            toArray(),
-            catchError((error: unknown) => throwError(() => asNotFound(error, topic))),
-          ),
+        tail: shownTail(stores, cover),
       }),
       ...breakerRoutes(breakerDesk(() => worker?.house, operations.audit, parts)),
       ...faultRoutes(faultDesk(faults, operations.audit, parts)),
@@ -227,10 +220,4 @@ function refuseUnloaded(upstreams: Config['upstreams'], own: ReadonlyMap<string,
       cure: 'restart the worker: modules are loaded when it starts',
     });
   }
-}
-
-function asNotFound(error: unknown, topic: string): LarkspurError {
-  if (!(error instanceof LarkspurError)) return new LarkspurError('internal', messageOf(error), { cause: error });
-  if (error.code !== 'topic_missing') return error;
-  return new LarkspurError('not_found', `there is no topic ${topic}`, { cause: error });
 }
