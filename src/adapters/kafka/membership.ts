@@ -168,8 +168,7 @@ export class Membership {
     // A batch on its way may start somewhere else: after the seek it is stale.
     this.#life.seek(full, assigned.partition, found.offset);
     this.#life.resume(full, assigned.partition);
-    const { offset: fromOffset, metadata } = found;
-    this.#parts.emit({ kind: 'assigned', partition: assigned, fromOffset, metadata });
+    this.#parts.emit({ kind: 'assigned', partition: assigned, fromOffset: found.offset, metadata: found.metadata });
   }
 
   /** Delivers what there is room for. Its errors must not reach the driver, which dies of them or repeats for ever. */
