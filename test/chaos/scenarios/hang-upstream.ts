@@ -1,4 +1,5 @@
 import { atLeast, atMost, reportOf } from '../../../src/runtime/report.ts';
+import { quantile } from '../../bench/quantile.ts';
 import type { Scenario, Settings } from '../scenario.ts';
 import { Calls } from '../world/calls.ts';
 import type { Position } from '../world/group.ts';
@@ -62,6 +63,9 @@ export const hangUpstream: Scenario = async (settings) => {
       // After an orderly end every effect has its record.
       atMost('effectsWithoutRecord', Math.max(0, ledger.effects - ledger.twice - outcomes.size), 0),
       atLeast('pausedPartitions', hang.paused, 1),
+      // What is held is held from the start: minutes of waiting add nothing, and the group sees nobody leave.
+      atMost('rssGrowth', hang.rssGrowth, 1.1),
+      atMost('joins', hang.joins, 1),
       atLeast('doneAfterHang', ledger.effects - hang.effects, Math.min(doneAfter, records - hang.effects)),
       atMost('exitCode', exitCode ?? 255, 0),
       ...recovery(played),
@@ -84,26 +88,41 @@ export const hangUpstream: Scenario = async (settings) => {
   });
 };
 
-/** Looks on while the upstream hangs: how many partitions were paused at most, and what got through at its start. */
-async function watchHang(
-  worker: WorkerProcess,
-  world: World,
-  { hangSeconds, tell }: Settings,
-): Promise<{ paused: number; effects: number }> {
+interface Hang {
+  /** Partitions paused, at most. */
+  readonly paused: number;
+  /** What got through at its start. */
+  readonly effects: number;
+  /** Resident memory in the last third of the hang, of that in the middle third. */
+  readonly rssGrowth: number;
+  /** Joins of the group so far. */
+  readonly joins: number;
+}
+
+/** Looks on while the upstream hangs. */
+async function watchHang(worker: WorkerProcess, world: World, { hangSeconds, tell }: Settings): Promise<Hang> {
   const untilMs = Date.now() + hangSeconds * 1_000;
+  const rssMb: number[] = [];
   let paused = 0;
-  let looks = 0;
   await until(
     'the hang is over',
     async () => {
       const now = (await worker.metric('larkspur_partition_paused')).filter((value) => value === 1).length;
       paused = Math.max(paused, now);
-      tell(`upstream hangs: ${now} partitions paused, ${Math.round(worker.rssMb() ?? 0)} MB`);
+      rssMb.push(worker.rssMb() ?? NaN);
+      tell(`upstream hangs: ${now} partitions paused, ${Math.round(rssMb.at(-1) ?? 0)} MB`);
       return Date.now() >= untilMs;
     },
-    { progress: () => looks++, everyMs: 500 },
+    { progress: () => rssMb.length, everyMs: 500 },
   );
-  return { paused, effects: await world.sandbox.effects() };
+  const third = (n: number) => quantile(rssMb.slice((rssMb.length * n) / 3, (rssMb.length * (n + 1)) / 3), 0.5);
+  const joins = (await worker.metric('larkspur_kafka_joins_total')).reduce((total, value) => total + value, 0);
+  return {
+    paused,
+    effects: await world.sandbox.effects(),
+    rssGrowth: Math.round((third(2) / third(1)) * 100) / 100,
+    joins,
+  };
 }
 
 /** Records that the group counts as done and that have no terminal record. */

@@ -161,6 +161,25 @@ describe('fairness', () => {
     expect(starts[9]).toBeLessThanOrEqual(2_000);
   });
 
+  it('P30: behind 100,000 of one tenant, each of 99 others ends within twice its fair share of the time; none of the rate is left unused', () => {
+    const bench = new PipelineBench({ partitions: 2, upstreams: { feishu: { limits: [perSecond] } } });
+    bench.upstream().script = () => ({ afterMs: 60 });
+    bench.start();
+    for (let n = 0; n < 100_000; n++) bench.call(read(`a-${n}`, { tenant: 'a' }), keyOn(0, n % 500));
+    bench.run(5_000);
+    const arrivedMs = bench.time.now();
+    const [tenants, each] = [99, 20];
+    for (let n = 0; n < tenants * each; n++) {
+      bench.call(read(`t-${n}`, { tenant: `t${n % tenants}` }), keyOn(1, n));
+    }
+    const fairMs = (1_000 * each * (tenants + 1)) / perSecond.limit;
+    bench.run(2 * fairMs);
+    const { attempts } = bench.upstream();
+    expect(attempts.filter(({ id }) => id.startsWith('t-'))).toHaveLength(tenants * each);
+    const made = attempts.filter(({ atMs }) => atMs >= arrivedMs && atMs < arrivedMs + 2 * fairMs).length;
+    expect(made).toBeGreaterThanOrEqual((0.98 * 2 * fairMs * perSecond.limit) / 1_000);
+  });
+
   it('interactive, normal and bulk calls get 8 : 4 : 1 of a bucket that is too small for all', () => {
     const bench = new PipelineBench({ upstreams: { feishu: { limits: [perSecond] } }, house: { laneItems: 8_192 } });
     bench.upstream().script = () => ({ afterMs: 20 });
