@@ -8,9 +8,11 @@ import { RuleExport } from '../adapters/rules/rule-export.ts';
 import { RuleReading } from '../adapters/rules/rule-reading.ts';
 import { RuleTable } from '../adapters/rules/rule-table.ts';
 import type { Config, RouteTableConfig } from '../config/config.ts';
-import { tableRules } from '../config/route-table.ts';
+import { type TableRules, tableRules } from '../config/route-table.ts';
 import { readYaml } from '../config/yaml-source.ts';
 import { LarkspurError } from '../model/errors.ts';
+import { byPosition } from '../model/rule.ts';
+import type { Timers } from '../ports/clock.ts';
 import type { EventRoutes } from '../ports/event-routes.ts';
 import type { Route } from '../ports/route.ts';
 import type { RuleSource } from '../ports/rule-source.ts';
@@ -110,7 +112,13 @@ export function openRuleTiers(config: Config, table: RouteTableConfig, stores: S
   return tiers;
 }
 
-function sourceOf({ source, timeoutMs }: RouteTableConfig, { timers }: WorldParts): RuleSource {
+/** The rules of the table as they stand there now, and why others were not taken. Rejects where it cannot be read. */
+export async function readTable(config: Config, table: RouteTableConfig, timers: Timers): Promise<TableRules> {
+  const { rules, refused } = tableRules(await sourceOf(table, { timers }).readAll(), [], config);
+  return { rules: [...rules].sort(byPosition), refused };
+}
+
+function sourceOf({ source, timeoutMs }: RouteTableConfig, { timers }: Pick<WorldParts, 'timers'>): RuleSource {
   if (source.kind === 'mysql') return new MysqlRuleSource({ ...source, timeoutMs, timers });
   return new FileRuleSource({ file: source.file, parse: (text) => listIn(text, source.file), timeoutMs, timers });
 }

@@ -30,9 +30,9 @@ import { openTraces } from './open-traces.ts';
 import { outlookOf } from './outlook.ts';
 import { knownCalls } from './profiles.ts';
 import { openRuleTiers, type RuleTiers } from './rule-tiers.ts';
-import { Operations } from './stability/operations.ts';
 import { shownTail } from './shown-tail.ts';
-import { type RunningRoutes, startRoutes } from './start-routes.ts';
+import { Operations } from './stability/operations.ts';
+import { profilesHere, type RunningRoutes, startRoutes } from './start-routes.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import { statusOf } from './status.ts';
 import { openStores, type Stores } from './stores.ts';
@@ -159,7 +159,7 @@ export async function serve(
     showHotKeys(parts.metrics, () => hotKeysOf(current, worker?.house));
     const routeAll = (): void => {
       if (routes.length > 0) return;
-      routes = profilesOf(config, roles).map((profile) => {
+      routes = profilesHere(config, roles.profile).map((profile) => {
         const mine = current.only((name) => isOf(config.profiles, profile, name));
         return startRoutes(mine, stores, parts, (error) => fail(error), operations, profile);
       });
@@ -204,12 +204,6 @@ export async function serve(
     await stop();
     throw error;
   }
-}
-
-/** Whose routes this process runs. One that is alone with its data runs all. */
-function profilesOf({ profiles, kafka }: Config, { profile }: Roles): readonly (string | undefined)[] {
-  if (profile !== undefined) return [profile];
-  return kafka === undefined ? [undefined, ...Object.keys(profiles)] : [undefined];
 }
 
 /** A module is loaded at the start alone. */

@@ -1,5 +1,6 @@
 import { Subject } from 'rxjs';
 
+import type { Config } from '../config/config.ts';
 import { LarkspurError, messageOf } from '../model/errors.ts';
 import { routeEvents } from '../pipeline/routes/route-events.ts';
 import type { EventRoutes } from '../ports/event-routes.ts';
@@ -62,4 +63,13 @@ export function startRoutes(
       running.unsubscribe();
     },
   };
+}
+
+/** Whose routes a process runs: those of its profile, else those of none. One that is alone with its data runs all. */
+export function profilesHere(
+  { profiles, kafka }: Pick<Config, 'profiles' | 'kafka'>,
+  profile: string | undefined,
+): readonly (string | undefined)[] {
+  if (profile !== undefined) return [profile];
+  return kafka === undefined ? [undefined, ...Object.keys(profiles)] : [undefined];
 }

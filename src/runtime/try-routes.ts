@@ -14,6 +14,8 @@ import { isTree } from '../model/schema-words.ts';
 import { routeEvent, type RouteOutcome } from '../pipeline/routes/route-event.ts';
 import type { Route } from '../ports/route.ts';
 
+import { readTable } from './rule-tiers.ts';
+
 /** What one route would do with an event. */
 interface TriedRoute {
   readonly route: string;
@@ -33,13 +35,15 @@ export interface TriedRoutes {
 }
 
 /**
- * Runs the routes on an event without sending anything. Handlers do run.
+ * Runs the routes on an event without sending anything: those of the configuration, then those of its table as it stands now. Handlers do run.
  * @param text a body as Feishu sends it, decrypted, or the value of a record on `events`
- * @throws LarkspurError `bad_request` when it is neither
+ * @throws LarkspurError `bad_request` when it is neither, `rules_unavailable` when the table cannot be read
  */
-export async function tryRoutes(config: Pick<Config, 'routes'>, text: string, app?: string): Promise<TriedRoutes> {
+export async function tryRoutes(config: Config, text: string, app?: string): Promise<TriedRoutes> {
   const { record, event } = recordOf(text, app);
-  const opened = openRoutes(config.routes, systemTimers);
+  const { routes, routeTable } = config;
+  const table = routeTable === undefined ? [] : (await readTable(config, routeTable, systemTimers)).rules;
+  const opened = openRoutes([...routes, ...table.map(({ spec }) => spec)], systemTimers);
   try {
     const fitting = opened.routes.filter(({ spec }) => isFor(spec, event));
     const tried: TriedRoute[] = [];

@@ -124,4 +124,14 @@ describe('the read cache of an upstream', () => {
     expect(result('a')).toMatchObject({ status: 'ok', source: 'cache', response: { body: { from: 'another' } } });
     expect(result('a')?.ageMs).toBeGreaterThanOrEqual(5_000);
   });
+
+  it('names what nine of ten reads are about', () => {
+    const bench = new PipelineBench({ upstreams: { weather: { cacheMs: 600_000 } } });
+    const { instruments } = bench.start().house;
+    for (let n = 0; n < 400; n++) {
+      bench.call({ id: `r-${n}`, upstream: 'weather', path: n % 10 === 0 ? `/city/${n}` : '/now' });
+      bench.run(10);
+    }
+    expect(instruments.hotReads()).toMatchObject([{ where: 'reads weather', key: 'GET /now' }]);
+  });
 });

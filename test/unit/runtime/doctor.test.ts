@@ -46,6 +46,25 @@ upstreams: { feishu: { baseUrl: "${baseUrl}" } }
 }
 
 describe('doctor', () => {
+  it('reads the table of routes, and says what in it cannot be used, or why it cannot be read', async () => {
+    const routes = async (table: string) => {
+      const { config } = files.load(`
+listen: { ingress: "127.0.0.1:0", admin: "127.0.0.1:0" }
+data: ${folder}
+routeTable: ${table}
+`);
+      return (await examine(config, new RememberingLogger())).filter(({ name }) => name === 'routes');
+    };
+    const file = files.write('[{ name: a, on: x, topic: audit }, { name: b, on: x }]', 'table.yaml');
+    expect(await routes(`{ file: ${file} }`)).toMatchObject([
+      { state: 'ok', message: '1 routes in the table' },
+      { state: 'warn', message: expect.stringContaining('b: the rule is left out: it leads to nothing') as string },
+    ]);
+    const dead = await routes("{ mysql: 'mysql://me:hunter2@127.0.0.1:1/routing' }");
+    expect(dead).toMatchObject([{ state: 'bad', message: expect.stringContaining('127.0.0.1:1/routing') as string }]);
+    expect(JSON.stringify(dead)).not.toContain('hunter2');
+  });
+
   it('finds nothing wrong with a sound house, and asks for a token of each app', async () => {
     const found = await findings(await tokenEndpoint({ code: 0, tenant_access_token: 't-secret', expire: 7200 }));
 

@@ -115,3 +115,27 @@ describe('what routes would do with an event', () => {
     await expect(tried(`  - { on: '*', topic: audit }`, text)).rejects.toMatchObject({ code: 'bad_request' });
   });
 });
+
+it('those of a table follow those of the configuration, in their order', async () => {
+  const files = new ConfigFiles();
+  const table = files.write(
+    `
+- { name: second, position: 2, on: 'im.*', topic: audit }
+- { name: first, position: 1, on: im.message.receive_v1, topic: audit }
+- { name: other, on: approval, topic: audit }
+`,
+    'table.yaml',
+  );
+  const { config } = files.load(`
+apps: [{ id: cli_a, secret: s }]
+routes: [{ name: own, on: '*', topic: audit }]
+routeTable: { file: ${table} }
+`);
+  const { routes } = await tryRoutes(config, JSON.stringify(message));
+  expect(routes.map(({ route }) => route)).toEqual(['own', 'first', 'second']);
+
+  files.write('- { on: }', 'table.yaml');
+  expect((await tryRoutes(config, JSON.stringify(message))).routes.map(({ route }) => route)).toEqual(['own']);
+  files.remove();
+  await expect(tryRoutes(config, JSON.stringify(message))).rejects.toMatchObject({ code: 'rules_unavailable' });
+});

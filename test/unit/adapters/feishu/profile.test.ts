@@ -86,6 +86,31 @@ describe('feishuProfile, request', () => {
   });
 });
 
+describe('feishuProfile, groups of APIs', () => {
+  const profile = feishuProfile({
+    ...oneApp,
+    groups: [
+      { name: 'uploads', has: (path) => path.startsWith('/open-apis/im/v1/images') },
+      { name: 'fast', has: (_, tier) => tier.some(({ limit, windowMs }) => limit === 50 && windowMs === 1_000) },
+    ],
+  });
+  const groupOf = (call: Call): unknown => {
+    const plan = profile.plan(call, 'id-1');
+    return 'reason' in plan ? plan : [plan.group, plan.breakerKey];
+  };
+
+  it('are found by path or by the documented tier, the first that fits, and have a breaker of their own', () => {
+    expect(groupOf(send)).toEqual(['fast', 'open.feishu.cn/group/fast']);
+    expect(groupOf({ path: '/open-apis/im/v1/images', body: {} })).toEqual(['uploads', 'open.feishu.cn/group/uploads']);
+    expect(groupOf({ path: '/open-apis/nobody/v9/knows', body: {} })).toEqual([undefined, 'open.feishu.cn/other']);
+  });
+
+  it('change neither quota nor key of a call', () => {
+    const [within, without] = [profile.plan(send, 'id-1'), planned(send, 'id-1')];
+    expect(within).toMatchObject({ limits: without.limits, repeat: without.repeat, request: without.request });
+  });
+});
+
 describe('feishuProfile, app and token', () => {
   const two = feishuProfile({ apps: [{ id: 'cli_a' }, { id: 'cli_b', tenant: 'tk' }], baseUrl: 'https://x.cn' });
 

@@ -4,19 +4,6 @@ import { Bench } from './support.ts';
 
 // Failures that were reported against other circuit breakers; each must not happen here.
 describe('Breaker, bugs seen elsewhere', () => {
-  it('S7: a call from before the outage that fails late changes nothing (cockatiel 3, Polly #217)', () => {
-    const bench = new Bench();
-    const late = bench.permit();
-    bench.openAndWait();
-    const probe = bench.permit();
-    const before = bench.breaker.snapshot(bench.nowMs);
-    bench.nowMs = 9_000;
-
-    expect(bench.breaker.record(late, bench.nowMs, true, 9_000)).toBe(false);
-    expect(bench.breaker.snapshot(bench.nowMs)).toEqual({ ...before, lateResults: 1 });
-    expect(bench.breaker.record(probe, bench.nowMs, false, 10)).toBe(true);
-  });
-
   it('a late success from before the outage does not close it (opossum 9)', () => {
     const bench = new Bench();
     const late = Array.from({ length: 10 }, () => bench.permit());

@@ -1,28 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Random } from '../../../../src/ports/random.ts';
-
 import { Bench } from './support.ts';
 
 describe('Breaker, ramp', () => {
-  it('S9: lets 50 %, 75 % and all of the calls through at 0, 1.5 and 3 s, then is closed', () => {
-    let i = 0;
-    const ladder: Random = { next: () => i++ / 1_000 };
-    const bench = new Bench({ openJitter: 0 }, ladder);
-    bench.toRamp();
-    const startMs = bench.nowMs;
-    const granted = [0, 1_500, 2_999].map((afterMs) => {
-      bench.nowMs = startMs + afterMs;
-      i = 0;
-      return Array.from({ length: 1_000 }, () => bench.refused()).filter((refused) => !refused).length;
-    });
-    expect(granted).toEqual([500, 750, 1_000]);
-
-    bench.nowMs = startMs + 3_000;
-    expect(bench.refused()).toBe(false);
-    expect(bench.state).toBe('closed');
-  });
-
   it('keeps its generation and its window when it closes', () => {
     const bench = new Bench();
     bench.toRamp();
