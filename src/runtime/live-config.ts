@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Described } from '../config/describe.ts';
-import type { Overlay } from '../config/overlay.ts';
+import { isHot, type Overlay } from '../config/overlay.ts';
 import { messageOf } from '../model/errors.ts';
 
 import type { Audit } from './audit.ts';
@@ -14,7 +14,9 @@ export class LiveConfig {
   readonly #parts: Pick<WorldParts, 'timers' | 'log' | 'metrics'>;
   readonly #overlays = new Set<Overlay>();
   #apply: (config: Config) => void = () => undefined;
-  #shown: readonly Described[] = [];
+  /** What the file says, without what lies over it. */
+  #written: readonly Described[] = [];
+  #inForce: readonly Described[] = [];
 
   constructor(
     source: ConfigSource,
@@ -33,21 +35,35 @@ export class LiveConfig {
    */
   follow(apply: (config: Config) => void): () => void {
     this.#apply = apply;
-    this.#shown = this.describe();
+    this.#written = this.#read([]);
+    this.#inForce = this.#written;
     const { file } = this.#source;
     const load = (): Config => this.#source.load([...this.#overlays]);
     return watchConfig({ file, load }, this.#parts, (config) => {
       apply(config);
-      const before = this.#shown;
-      this.#shown = this.describe();
-      const changed = changedBetween(before, this.#shown);
+      this.#remember();
+      const before = this.#written;
+      this.#written = this.#read([]);
+      const changed = changedBetween(before, this.#written);
       if (changed.paths.length > 0) this.#audit.write({ by: `file ${file}`, what: 'config', ...changed.values });
     });
   }
 
-  /** Every value in force and where it came from; secrets are masked. */
+  /** Every value in force and where it came from; secrets are masked. What waits for a restart is as it was at the start. */
   describe(): readonly Described[] {
-    return this.#source.describe?.([...this.#overlays]) ?? [];
+    return this.#inForce;
+  }
+
+  #read(overlays: readonly Overlay[]): readonly Described[] {
+    return this.#source.describe?.(overlays) ?? [];
+  }
+
+  #remember(): void {
+    const before = new Map(this.#inForce.map((line) => [line.path, line]));
+    this.#inForce = this.#read([...this.#overlays]).map((line) => {
+      const old = before.get(line.path);
+      return old === undefined || old.value === line.value || isLive(line.path) ? line : old;
+    });
   }
 
   /**
@@ -78,8 +94,13 @@ export class LiveConfig {
 
   #take(): void {
     this.#apply(this.#source.load([...this.#overlays]));
-    this.#shown = this.describe();
+    this.#remember();
   }
+}
+
+/** Routes and promises are taken over with the file, too. */
+function isLive(path: string): boolean {
+  return isHot(path) || /^routes\b|\.slo\./.test(path);
 }
 
 /** What differs between two configurations, by path. */

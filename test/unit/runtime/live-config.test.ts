@@ -32,6 +32,8 @@ function followed() {
   return { live, applied, shown, log };
 }
 
+const valueOf = (live: LiveConfig, path: string) => live.describe().find((line) => line.path === path)?.value;
+
 describe('the configuration of a process at work', () => {
   it('is that of the file with what lies over it, the newest on top, until that is taken off', () => {
     const { live, applied, shown } = followed();
@@ -63,5 +65,14 @@ describe('the configuration of a process at work', () => {
     files.write(written);
     live.overlay('playbook b', { 'upstreams.news.retry.maxAttempts': 3 });
     expect(applied).toEqual([8, 16]);
+  });
+
+  it('shows what is in force: what waits for a restart as it was at the start, and nothing of a file with mistakes', () => {
+    const { live } = followed();
+    files.write(`${written}logLevel: debug\n`);
+    live.overlay('playbook a', { 'upstreams.news.concurrency': 8 });
+    expect([valueOf(live, 'logLevel'), valueOf(live, 'upstreams.news.concurrency')]).toEqual(['"info"', '8']);
+    files.write('upstreams: [');
+    expect(valueOf(live, 'upstreams.news.concurrency')).toBe('8');
   });
 });
