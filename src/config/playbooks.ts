@@ -4,6 +4,7 @@ import type { MeasureOptions } from '../operators/playbook/measure.ts';
 import type { TriggerOptions } from '../operators/playbook/trigger.ts';
 
 import { mistakesFrom } from './check.ts';
+import { readFaultRules } from './fault-rules.ts';
 import { type Env, interpolate } from './interpolate.ts';
 import { type Mistake, mistakeText } from './mistake.ts';
 import { hotPaths, isHot } from './overlay.ts';
@@ -89,6 +90,9 @@ function ruleMistakes({ when, then }: RawPlaybook): Mistake[] {
     }
     for (const path of Object.keys(step.config ?? {})) {
       if (!isHot(path)) report([...at, 'config', path], `takes no effect without a restart; allowed: ${hotPaths}`);
+    }
+    for (const message of step.disturb === undefined ? [] : (readFaultRules(step.disturb.rules).mistakes ?? [])) {
+      report([...at, 'disturb'], message);
     }
     if (scale !== undefined && (scale.deployment === undefined) === (scale.command === undefined)) {
       report([...at, 'scale'], 'must have one of deployment and command');

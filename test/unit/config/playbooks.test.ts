@@ -76,6 +76,11 @@ coolDown: 5
     ],
     ['an unknown upstream', 'then: [{ pause: gone }]', /then\[0\] names gone, which is no upstream/],
     ['nobody to be told', 'then: [{ alert: { text: hi } }]', /must have one of feishu and http/],
+    [
+      'a fault that there is not',
+      'then: [{ disturb: { rules: [{ kind: flood }], forMs: 60000 } }]',
+      /rules\[0\]\.kind: is "flood"/,
+    ],
     ['nothing to scale', 'then: [{ scale: { replicas: 8 } }]', /must have one of deployment and command/],
   ])('does not take %s', (_name, then, message) => {
     const lines = mistakesOf(`name: x\nwhen: { metric: a, above: 1 }\n${then}\n`);
