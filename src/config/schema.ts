@@ -1,59 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 import { chaosSchema } from './schema-chaos.ts';
+import { kafka, port, secret } from './schema-kafka.ts';
 import { profiles, routeTable } from './schema-route-table.ts';
 import { routeSchema } from './schema-route.ts';
 import { headerName, oneOf, section, upstreamSchema } from './schema-upstream.ts';
 import { bytes, items, workerSchema } from './schema-worker.ts';
 
-// 1 to 65535.
-const port = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})';
 const address = Type.String({
   pattern: `^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):(0|${port})$`,
   description: 'host:port, port 0 for a free one',
 });
-const secret = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 4096, pattern: '^[\\x21-\\x7e]+$', description });
-
-const kafka = section(
-  {
-    brokers: Type.Array(
-      Type.String({ pattern: `^[A-Za-z0-9._-]+:${port}$`, description: 'host:port, one per entry, no IPv6 literal' }),
-      { minItems: 1, maxItems: 100, description: 'first brokers to ask' },
-    ),
-    topicPrefix: Type.String({
-      pattern: '^[A-Za-z0-9._-]{0,100}$',
-      description: 'letters, digits, dot, underscore, dash',
-    }),
-    group: Type.String({ pattern: '^[A-Za-z0-9._-]{1,200}$', description: 'letters, digits, dot, underscore, dash' }),
-    clientId: Type.String({
-      pattern: '^[A-Za-z0-9._-]{1,100}$',
-      description: 'letters, digits, dot, underscore, dash',
-    }),
-    sessionTimeoutMs: Type.Integer({
-      minimum: 6_000,
-      maximum: 300_000,
-      description: 'a worker that is silent for so long loses its partitions: what they wait for after a kill',
-    }),
-    ssl: Type.Union(
-      [
-        Type.Boolean(),
-        section({
-          caFile: Type.String({ minLength: 1, description: 'PEM file of the certificate authority' }),
-          certFile: Type.String({ minLength: 1, description: 'PEM file of the client certificate' }),
-          keyFile: Type.String({ minLength: 1, description: 'PEM file of the client key' }),
-        }),
-      ],
-      { description: 'true, false or { caFile, certFile, keyFile }' },
-    ),
-    sasl: section({
-      mechanism: oneOf(['plain', 'scram-sha-256', 'scram-sha-512']),
-      username: Type.String({ minLength: 1 }),
-      password: secret('password'),
-    }),
-  },
-  'Absent: embedded mode',
-);
 
 const tracing = section(
   {

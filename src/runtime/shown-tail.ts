@@ -7,9 +7,9 @@ import { recordView } from '../model/record-view.ts';
 import type { Stores } from './stores.ts';
 
 /** Shows the last records of a topic, covered; errors with `not_found` for an unknown topic. */
-export function shownTail({ tail }: Pick<Stores, 'tail'>, cover: Cover) {
+export function shownTail(stores: Pick<Stores, 'tail'>, cover: Cover) {
   return (topic: string, last: number): Observable<ReturnType<typeof recordView>[]> =>
-    tail(topic, last).pipe(
+    stores.tail(topic, last).pipe(
       map((record) => recordView(record, cover)),
       toArray(),
       catchError((error: unknown) => throwError(() => asNotFound(error, topic))),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { never } from '../../../src/config/compile.ts';
+import { never } from '../../../src/config/compile-breaker.ts';
 import type { UpstreamConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { Breaker } from '../../../src/operators/breaker/breaker.ts';

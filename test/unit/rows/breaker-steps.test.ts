@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { never } from '../../../src/config/compile.ts';
+import { never } from '../../../src/config/compile-breaker.ts';
 import { seededRandom } from '../../support/virtual-time.ts';
 import { Bench } from '../operators/breaker/support.ts';
 
