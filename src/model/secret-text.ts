@@ -31,6 +31,10 @@ const replacements: readonly (readonly [pattern: RegExp, by: string])[] = [
   [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?/g, mask],
 ];
 
+// In whatever one of the patterns finds stands one of these; in most texts none does, and one look is enough.
+const suspicious =
+  /authorization|cookie|bearer|basic|token|secret|passw|passphrase|key|ticket|:\/\/|[taur]-[\w.-]{16}|eyJ/i;
+
 /** Masks what looks like a secret inside a text, and shortens a text of more than 16,384 characters. */
 export type TextRedactor = (text: string) => string;
 
@@ -42,7 +46,7 @@ export function createTextRedactor(secrets: readonly string[] = []): TextRedacto
     // A secret must not be halved by the cut, or its first half would be no secret to the patterns.
     let plain = text.slice(0, maxTextLength + maxSecretLength);
     for (const secret of known) plain = plain.replaceAll(secret, mask);
-    for (const [pattern, by] of replacements) plain = plain.replace(pattern, by);
+    if (suspicious.test(plain)) for (const [pattern, by] of replacements) plain = plain.replace(pattern, by);
     return text.length > maxTextLength ? `${plain.slice(0, maxTextLength)}... (${text.length} characters)` : plain;
   };
 }

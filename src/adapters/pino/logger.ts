@@ -3,7 +3,7 @@ import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 import { createTextRedactor, type TextRedactor } from '../../model/secret-text.ts';
 import type { LogFields, Logger } from '../../ports/logger.ts';
 
-import { redactFields } from './redact-fields.ts';
+import { createFieldRedactor, type FieldRedactor } from './redact-fields.ts';
 
 /** Levels of a log, the least talkative last. */
 type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -33,18 +33,19 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     options.destination,
   );
-  return wrap(root, createTextRedactor(options.secrets));
+  const redactText = createTextRedactor(options.secrets);
+  return wrap(root, redactText, createFieldRedactor(redactText));
 }
 
-function wrap(log: pino.Logger, redactText: TextRedactor): Logger {
+function wrap(log: pino.Logger, redactText: TextRedactor, redactFields: FieldRedactor): Logger {
   const at = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: LogFields, message: string) => {
-    if (log.isLevelEnabled(level)) log[level](redactFields(fields, redactText), redactText(message));
+    if (log.isLevelEnabled(level)) log[level](redactFields(fields), redactText(message));
   };
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => wrap(log.child(redactFields(fields, redactText)), redactText),
+    child: (fields) => wrap(log.child(redactFields(fields)), redactText, redactFields),
   };
 }

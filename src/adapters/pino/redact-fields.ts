@@ -15,18 +15,44 @@ function isSecretName(name: string): boolean {
 }
 
 /** Copies the fields of a log line without their secrets; errors become plain objects, depth and length stay bounded. */
-export function redactFields(
-  fields: Readonly<Record<string, unknown>>,
-  redactText: TextRedactor,
-): Record<string, unknown> {
-  return copyFields(fields, redactText, [fields]);
+export type FieldRedactor = (fields: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+
+/** What has to be known of a text, and of the name of a field. */
+interface Redact {
+  text(text: string): string;
+  name(name: string): Name;
 }
 
-function copyFields(fields: object, redactText: TextRedactor, path: readonly object[]): Record<string, unknown> {
+interface Name {
+  readonly shown: string;
+  readonly secret: boolean;
+}
+
+// Names of fields are written in the code, so that few are ever seen: what is known of them need not be found out for each line.
+const mostNames = 1_000;
+
+/** Makes one. */
+export function createFieldRedactor(text: TextRedactor): FieldRedactor {
+  const names = new Map<string, Name>();
+  const redact: Redact = {
+    text,
+    name: (name) => {
+      let known = names.get(name);
+      if (known !== undefined) return known;
+      known = { shown: text(name), secret: isSecretName(name) };
+      if (names.size < mostNames) names.set(name, known);
+      return known;
+    },
+  };
+  return (fields) => copyFields(fields, redact, [fields]);
+}
+
+function copyFields(fields: object, redact: Redact, path: readonly object[]): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const name of Object.keys(fields).slice(0, maxItems)) {
     const value = read(fields, name);
-    copy[redactText(name)] = isSecretName(name) ? maskOf(name, value) : copyValue(value, redactText, path);
+    const { shown, secret } = redact.name(name);
+    copy[shown] = secret ? maskOf(name, value) : copyValue(value, redact, path);
   }
   return copy;
 }
@@ -46,17 +72,17 @@ function maskOf(name: string, value: unknown): unknown {
   return mask;
 }
 
-function copyValue(value: unknown, redactText: TextRedactor, path: readonly object[]): unknown {
+function copyValue(value: unknown, redact: Redact, path: readonly object[]): unknown {
   switch (typeof value) {
     case 'string':
-      return redactText(value);
+      return redact.text(value);
     case 'bigint':
     case 'symbol':
-      return redactText(String(value));
+      return redact.text(String(value));
     case 'function':
       return '[function]';
     case 'object':
-      return value === null ? null : copyObject(value, redactText, path);
+      return value === null ? null : copyObject(value, redact, path);
     case 'boolean':
     case 'number':
     case 'undefined':
@@ -64,18 +90,18 @@ function copyValue(value: unknown, redactText: TextRedactor, path: readonly obje
   }
 }
 
-function copyObject(value: object, redactText: TextRedactor, path: readonly object[]): unknown {
+function copyObject(value: object, redact: Redact, path: readonly object[]): unknown {
   if (path.includes(value)) return '[circular]';
   if (path.length >= maxDepth) return '[too deep]';
   const inner = [...path, value];
-  if (value instanceof Error) return copyError(value, redactText, inner);
+  if (value instanceof Error) return copyError(value, redact, inner);
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-  if (value instanceof URL) return redactText(value.href);
-  if (value instanceof Map) return copyFields(fieldsOf(value), redactText, inner);
-  if (value instanceof Set) return copyItems([...value], redactText, inner);
-  if (Array.isArray(value)) return copyItems(value, redactText, inner);
-  return copyFields(value, redactText, inner);
+  if (value instanceof URL) return redact.text(value.href);
+  if (value instanceof Map) return copyFields(fieldsOf(value), redact, inner);
+  if (value instanceof Set) return copyItems([...value], redact, inner);
+  if (Array.isArray(value)) return copyItems(value, redact, inner);
+  return copyFields(value, redact, inner);
 }
 
 function fieldsOf(map: ReadonlyMap<unknown, unknown>): object {
@@ -85,24 +111,24 @@ function fieldsOf(map: ReadonlyMap<unknown, unknown>): object {
 }
 
 /** In a list of headers, nested pairs or flat, the secret is what follows its name. */
-function copyItems(items: readonly unknown[], redactText: TextRedactor, path: readonly object[]): unknown[] {
+function copyItems(items: readonly unknown[], redact: Redact, path: readonly object[]): unknown[] {
   return items.slice(0, maxItems).map((item, index) => {
     const before: unknown = items[index - 1];
     const named = typeof before === 'string' && /^[\w-]{1,64}$/.test(before) && isSecretName(before);
-    return named ? mask : copyValue(item, redactText, path);
+    return named ? mask : copyValue(item, redact, path);
   });
 }
 
 // Own fields of an error are kept only where they are plain values: drivers hang whole commands on them, passwords included.
-function copyError(error: Error, redactText: TextRedactor, path: readonly object[]): Record<string, unknown> {
+function copyError(error: Error, redact: Redact, path: readonly object[]): Record<string, unknown> {
   const scalars = Object.entries(error).filter(([, value]) => value === null || typeof value !== 'object');
   const errors: unknown = error instanceof AggregateError ? error.errors : undefined;
   return {
     type: error.name,
-    message: redactText(error.message),
-    ...copyFields(Object.fromEntries(scalars), redactText, path),
-    stack: error.stack === undefined ? undefined : redactText(error.stack),
-    ...(error.cause === undefined ? {} : { cause: copyValue(error.cause, redactText, path) }),
-    ...(Array.isArray(errors) ? { errors: copyItems(errors, redactText, path) } : {}),
+    message: redact.text(error.message),
+    ...copyFields(Object.fromEntries(scalars), redact, path),
+    stack: error.stack === undefined ? undefined : redact.text(error.stack),
+    ...(error.cause === undefined ? {} : { cause: copyValue(error.cause, redact, path) }),
+    ...(Array.isArray(errors) ? { errors: copyItems(errors, redact, path) } : {}),
   };
 }

@@ -117,7 +117,9 @@ async function onFreshTopics<T>(
   try {
     await admin.createTopics({
       topics: topics.map((topic) => ({ topic, numPartitions: partitions, replicationFactor: 1 })),
+      waitForLeaders: false,
     });
+    await untilThere(admin, topics);
     for (let at = 0; at < calls; at += 1_000) {
       const messages = Array.from({ length: Math.min(1_000, calls - at) }, (_, i) => ({
         key: `k${(at + i) % keys}`,
@@ -129,6 +131,19 @@ async function onFreshTopics<T>(
   } finally {
     await admin.deleteTopics({ topics }).catch(() => undefined);
     await Promise.all([admin.disconnect(), producer.disconnect()]);
+  }
+}
+
+/** What kafkajs waits for itself fails at once on a broker that has not heard of a topic yet. */
+async function untilThere(admin: Admin, topics: readonly string[]): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await admin.fetchTopicMetadata({ topics: [...topics] });
+      return;
+    } catch (error) {
+      if (tries === 50) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
   }
 }
 

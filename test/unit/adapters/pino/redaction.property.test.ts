@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { LoggerOptions } from '../../../../src/adapters/pino/logger.ts';
+import { createTextRedactor } from '../../../../src/model/secret-text.ts';
 
 import { logged } from './logged.ts';
 
@@ -32,4 +33,47 @@ describe('createLogger', () => {
 
     expect(performance.now() - startedMs).toBeLessThan(3_000);
   });
+});
+
+it('a text is looked at closely wherever a pattern could find something: no mask is missed for the first look', () => {
+  const part = fc.constantFrom(
+    ...[
+      'authorization',
+      'Cookie',
+      'bearer ',
+      'BASIC ',
+      'token',
+      'app_secret',
+      'passwd',
+      'passphrase',
+      'apiKey',
+      'ticket',
+    ],
+    ...[
+      '=',
+      ': ',
+      '":"',
+      '://',
+      '@',
+      'user',
+      't-',
+      'ur-',
+      'eyJhbGciOi',
+      '.',
+      'abcdefgh',
+      'hunter2',
+      '0123456789abcdefg',
+      ' ',
+    ],
+  );
+  const text = fc.array(part, { maxLength: 8, size: 'max' }).map((parts) => parts.join(''));
+  const redact = createTextRedactor();
+  // Behind a word that makes any text suspicious, and that no pattern finds by itself, everything is looked at.
+  const closely = (one: string): string => redact(`key\n\n\n\n\n\n${one}`).slice(9);
+  fc.assert(
+    fc.property(text, (one) => {
+      expect(redact(one)).toBe(closely(one));
+    }),
+    { numRuns: 5_000 },
+  );
 });
