@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { secretsOf } from '../config/describe.ts';
 import { isDateTime } from '../model/date-time.ts';
 import { isoTime } from '../model/time.ts';
+import { defaultLedger } from '../runtime/chaos/ledger.ts';
 import { askIncident, askWeek } from '../runtime/review/ask-review.ts';
 import { weekLines } from '../runtime/review/week.ts';
 import { stderrLogger } from '../runtime/stderr-logger.ts';
@@ -31,7 +32,7 @@ export function reportCommand(command: Command): void {
       (url: string, before: readonly string[]) => [...before, url],
       [],
     )
-    .option('--ledger <file>', 'runs of `larkspur chaos`', '.larkspur/chaos.jsonl')
+    .option('--ledger <file>', 'runs of `larkspur chaos`', defaultLedger)
     .option('--json', 'print JSON')
     .action(run);
 }

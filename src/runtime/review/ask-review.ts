@@ -1,15 +1,12 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-
 import { systemClock, systemRandom, systemTimers } from '../../adapters/system/clock.ts';
 import type { Config } from '../../config/config.ts';
 import type { AuditEntry } from '../../model/audit.ts';
 import { LarkspurError } from '../../model/errors.ts';
-import { isTree } from '../../model/schema-words.ts';
 import { isoTime } from '../../model/time.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { noMetrics } from '../../ports/metrics.ts';
 import { adminAddress, askAdmin } from '../admin-client.ts';
+import { readRuns } from '../chaos/ledger.ts';
 import { oneValue } from '../one-value.ts';
 import { openUnlessHeld } from '../open-unless-held.ts';
 import type { NamedSlo } from '../stability/slos.ts';
@@ -17,7 +14,7 @@ import type { NamedSlo } from '../stability/slos.ts';
 import { auditEntries } from './audit-entries.ts';
 import type { Happening } from './chronicle.ts';
 import { incidentMarkdown } from './incident.ts';
-import { type ChaosFinding, weekReport, type WeekReport } from './week.ts';
+import { weekReport, type WeekReport } from './week.ts';
 
 const dayMs = 86_400_000;
 
@@ -85,18 +82,4 @@ async function entriesBetween(places: ReviewPlaces, from: string, to: string): P
   } finally {
     await stores.close();
   }
-}
-
-/** Runs of chaos, oldest first; none where there is no file. */
-async function readRuns(file: string): Promise<ChaosFinding[]> {
-  if (!existsSync(file)) return [];
-  const text = await readFile(file, 'utf8');
-  return text.split('\n').flatMap((line) => {
-    try {
-      const run: unknown = JSON.parse(line);
-      return isTree(run) && typeof run['scenario'] === 'string' ? [run as unknown as ChaosFinding] : [];
-    } catch {
-      return [];
-    }
-  });
 }

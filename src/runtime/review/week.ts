@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../model/audit.ts';
 import { isTree } from '../../model/schema-words.ts';
+import type { ChaosRun } from '../chaos/ledger.ts';
 import type { NamedSlo } from '../stability/slos.ts';
 
 /** A promise that was missed by the most, or kept by the least. */
@@ -13,12 +14,7 @@ export interface SliGap {
 }
 
 /** A run of chaos and what it found. */
-export interface ChaosFinding {
-  readonly scenario: string;
-  readonly startedAt: string;
-  readonly verdict: string;
-  readonly findings: readonly string[];
-}
+export type ChaosFinding = Pick<ChaosRun, 'scenario' | 'startedAt' | 'verdict' | 'findings'>;
 
 /** What a playbook did. */
 export interface PlaybookRuns {
@@ -54,7 +50,9 @@ export interface WeekParts {
 
 /** Puts a report together. */
 export function weekReport({ from, to, slos, runs, entries }: WeekParts): WeekReport {
-  const newest = runs.filter(({ startedAt }) => startedAt >= from && startedAt <= to).at(-1);
+  const within = runs.filter(({ startedAt }) => startedAt >= from && startedAt <= to);
+  // The newest that found something tells more than a newer one that found nothing.
+  const newest = within.findLast(({ findings }) => findings.length > 0) ?? within.at(-1);
   const by = new Map<string, number>();
   for (const entry of entries) by.set(entry.by, (by.get(entry.by) ?? 0) + 1);
   return {

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { auditRecord } from '../../../../src/model/audit.ts';
 import { askIncident, askWeek } from '../../../../src/runtime/review/ask-review.ts';
 import { incidentMarkdown } from '../../../../src/runtime/review/incident.ts';
-import { weekLines, weekReport } from '../../../../src/runtime/review/week.ts';
+import { type ChaosFinding, weekLines, weekReport } from '../../../../src/runtime/review/week.ts';
 import { serve } from '../../../../src/runtime/serve.ts';
 import { ConfigFiles } from '../../../support/config-file.ts';
 import { only } from '../../../support/only.ts';
@@ -28,10 +28,11 @@ const entries = [
   played('2026-01-04T00:00:00.000Z', 'ran', false, 'failed'),
   { at: '2026-01-05T00:00:00.000Z', by: 'ana', what: 'breaker/news', from: 'auto', to: 'open', reason: 'it moves' },
 ];
-const runs = [
+const runs: readonly ChaosFinding[] = [
   { scenario: 'old', startedAt: '2025-12-01T00:00:00.000Z', verdict: 'refuted', findings: [] },
   { scenario: 'hang', startedAt: '2026-01-02T00:00:00.000Z', verdict: 'confirmed', findings: [] },
   { scenario: 'flood', startedAt: '2026-01-03T00:00:00.000Z', verdict: 'refuted', findings: ['weather slowed down'] },
+  { scenario: 'calm', startedAt: '2026-01-04T00:00:00.000Z', verdict: 'confirmed', findings: [] },
 ];
 const slos = [
   { name: 'upstream/news', objective: 0.999, good: 990, bad: 10 },
