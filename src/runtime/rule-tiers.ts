@@ -41,8 +41,16 @@ export interface RuleTiersState {
 
 const stateEveryMs = 5_000;
 
-/** Opens the tiers: reads the table, or what another process has read of it. */
-export function openRuleTiers(config: Config, table: RouteTableConfig, stores: Stores, parts: WorldParts): RuleTiers {
+/**
+ * Opens the tiers: reads the table, or what another process has read of it.
+ * @param known asked at each reading: routes whose names are taken, and upstreams that rules may lead to
+ */
+export function openRuleTiers(
+  known: () => Pick<Config, 'routes' | 'upstreams'>,
+  table: RouteTableConfig,
+  stores: Stores,
+  parts: WorldParts,
+): RuleTiers {
   const { clock, timers, random, log, metrics } = parts;
   const { shelf } = stores;
   const world = { clock, timers, random, log, metrics };
@@ -50,7 +58,7 @@ export function openRuleTiers(config: Config, table: RouteTableConfig, stores: S
   const reading = new RuleReading({
     ...world,
     source,
-    check: (raw, before) => tableRules(raw, before, config),
+    check: (raw, before) => tableRules(raw, before, known()),
   });
   const { exportMs, sharedMs: ttlMs, freshMs, entries: maxEntries, bytes: maxBytes } = table;
   const exported = new RuleExport({

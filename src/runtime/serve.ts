@@ -93,6 +93,7 @@ export async function serve(
   let rules: RuleTiers | undefined;
   let doors: EventDoors | undefined;
   let known = knownCalls(config);
+  let named = config.routes;
   let fail: (error: LarkspurError) => void = () => undefined;
   const failed = new Promise<LarkspurError>((resolve) => {
     fail = resolve;
@@ -154,7 +155,8 @@ export async function serve(
       worker = startWorker(config, stores, parts, (error) => fail(error), own, faults.enabled ? faults : undefined);
       operations.begin(worker.house, faults.enabled ? disturbing(faults) : undefined);
     }
-    if (config.routeTable !== undefined) rules = openRuleTiers(config, config.routeTable, stores, parts);
+    if (config.routeTable !== undefined)
+      rules = openRuleTiers(() => ({ routes: named, upstreams: known.upstreams }), config.routeTable, stores, parts);
     const current = (live = new LiveRoutes(config.routes, parts.timers, parts.clock, rules));
     showHotKeys(parts.metrics, () => hotKeysOf(current, worker?.house));
     const routeAll = (): void => {
@@ -196,6 +198,7 @@ export async function serve(
       doors?.replace(changed.upstreams);
       known = knownCalls({ ...config, upstreams: { ...changed.upstreams, ...known.upstreams } });
       putRoutes();
+      named = changed.routes;
       worker?.replace(changed.upstreams);
       if (roles.worker && current.any) routeAll();
     });

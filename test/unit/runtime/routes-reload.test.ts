@@ -132,3 +132,42 @@ routes: ${routes}
   await sandbox.sendEvents({ target, events: 1 });
   await vi.waitFor(() => expect(echoes()).toEqual(expect.arrayContaining(['first/2', 'second/1'])), waiting);
 });
+
+it('a rule of a table may lead to an upstream that came with a change', async () => {
+  sandbox = await createSandbox({ settings: { tierMode: 'off', chatPerSecond: 0 } });
+  const asked: string[] = [];
+  const service = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.end('{}');
+  });
+  await new Promise<void>((listening) => service.listen(0, '127.0.0.1', listening));
+  const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  const table = files.write(`[{ name: hook, on: '*', http: '${url}/hook' }]`, 'table.yaml');
+  const write = (upstreams: string): string =>
+    files.write(`
+data: memory
+logLevel: silent
+listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
+apps: [{ id: cli_a, secret: s, encryptKey: key }]
+upstreams: { feishu: { baseUrl: '${sandbox.url}' }${upstreams} }
+routeTable: { file: ${table}, exportMs: 200 }
+`);
+  const file = write('');
+  const load = () => files.loadFile(file).config;
+  served = await serve(load(), [], { worker: true, ingress: true }, { file, load });
+  const refused = async (): Promise<string | undefined> => {
+    const text = await fetch(`${served.adminUrl}/metrics`).then((response) => response.text());
+    return /^larkspur_rules_refused (\d+)$/m.exec(text)?.[1];
+  };
+  await vi.waitFor(async () => expect(await refused()).toBe('1'), waiting);
+
+  write(`, hooks: { baseUrl: '${url}' }`);
+  process.emit('SIGHUP');
+  await vi.waitFor(async () => expect(await refused()).toBe('0'), waiting);
+  const target = { urls: [served.ingressUrl ?? ''], app: 'cli_a', encryptKey: 'key' };
+  await vi.waitFor(async () => {
+    await sandbox.sendEvents({ target, events: 1 });
+    expect(asked).toContain('/hook');
+  }, waiting);
+  service.close();
+});
