@@ -7,6 +7,7 @@ import { readScenario } from '../../../../src/config/scenario.ts';
 import { noMetrics } from '../../../../src/ports/metrics.ts';
 import { drill } from '../../../../src/runtime/chaos/drill.ts';
 import { disturbing, Faults } from '../../../../src/runtime/chaos/fault-desk.ts';
+import { standingOf } from '../../../../src/runtime/chaos/standing.ts';
 import { serve, type Served } from '../../../../src/runtime/serve.ts';
 import type { Sandbox } from '../../../../src/sandbox/sandbox-api.ts';
 import { createSandbox } from '../../../../src/sandbox/sandbox.ts';
@@ -35,7 +36,7 @@ data: memory
 logLevel: silent
 listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
 chaos: ${chaos}
-upstreams: { news: { ${upstream}, fallback: { default: [] } }, weather: { ${upstream} } }
+upstreams: { news: { ${upstream}, fallback: { default: [] }, slo: { objective: 0.99 } }, weather: { ${upstream} } }
 `);
   served = await serve(config, [], { worker: true, ingress: true });
   const admin = Number(new URL(served.adminUrl).port);
@@ -168,4 +169,19 @@ it('S000-86: a playbook disturbs by the same faults, and takes back only its own
   await late();
   expect(faults.show().rules).toEqual([{ kind: '429' }]);
   await expect(disturb([{ kind: 'slow' }], 60_000, 'playbook x')).rejects.toThrow(/rules\[0\]\.kind/);
+});
+
+it('S000-84: a worker tells its score and what is left of a budget as the guard reads them', async () => {
+  const { call, metrics } = await started('{}');
+  expect(await call('news')).toBe('live');
+  await vi.waitFor(
+    async () => {
+      const { score, budgetLeft } = standingOf([await metrics()], ['news']);
+      expect(score).toBeGreaterThan(0);
+      expect(budgetLeft).toBe(1);
+    },
+    { timeout: 10_000, interval: 100 },
+  );
+  // Of weather nothing was promised.
+  expect(standingOf([await metrics()], ['weather']).budgetLeft).toBeUndefined();
 });
