@@ -36,13 +36,15 @@ export class Traces {
    */
   below(parent: TraceContext | undefined, name?: string): TraceContext {
     const { random, tracer } = this.#parts;
-    if (parent !== undefined) return { ...parent, spanId: this.newSpanId() };
-    const share = name === undefined ? random.next() : shareFrom(name);
-    const sampled = share < tracer.sampleRatio;
-    // What is not kept needs no name that anybody could find again.
-    const traceId =
-      name === undefined || !sampled ? this.newSpanId() + this.newSpanId() : namesFrom(`trace ${name}`).traceId;
-    return { traceId, spanId: this.newSpanId(), sampled };
+    const spanId = this.newSpanId();
+    if (parent !== undefined) return { traceId: parent.traceId, spanId, sampled: parent.sampled };
+    if (name !== undefined) return { traceId: namesFrom(`trace ${name}`).traceId, spanId, sampled: this.keeps(name) };
+    return { traceId: this.newSpanId() + this.newSpanId(), spanId, sampled: random.next() < tracer.sampleRatio };
+  }
+
+  /** Whether a trace that begins with something of this name is kept. */
+  keeps(name: string): boolean {
+    return shareFrom(name) < this.#parts.tracer.sampleRatio;
   }
 
   /** 16 hex digits, never all zero. */
@@ -67,7 +69,14 @@ export class Traces {
   }
 }
 
+const bytes = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+function byte(bits: number): string {
+  return bytes[bits & 0xff] ?? '';
+}
+
 function half(random: Random): string {
   // Never zero, so that an id never is.
-  return (1 + Math.floor(random.next() * 0xff_ff_ff_ff)).toString(16).padStart(8, '0');
+  const bits = 1 + Math.floor(random.next() * 0xff_ff_ff_ff);
+  return byte(bits >>> 24) + byte(bits >>> 16) + byte(bits >>> 8) + byte(bits);
 }

@@ -42,12 +42,15 @@ export class RecordTrace {
   readonly #links: TraceContext[];
   /** Until its span has its final name. */
   #early: Part[] | undefined = [];
+  /** What makes an epoch time of a monotonic one. */
+  readonly #epochMs: number;
   #parts = 0;
 
   constructor(start: RecordTraceStart) {
     this.#start = start;
     this.#context = start.context;
     this.#links = [...start.links];
+    this.#epochMs = start.traces.epochMs(0);
   }
 
   get traceId(): string {
@@ -101,8 +104,8 @@ export class RecordTrace {
       kind: 'consumer',
       context: this.context,
       parentId,
-      startMs: traces.epochMs(readAtMs),
-      endMs: traces.epochMs(atMs),
+      startMs: this.#epochMs + readAtMs,
+      endMs: this.#epochMs + atMs,
       attributes: { ...first, ...attributes, 'larkspur.spans_left_out': leftOut > 0 ? leftOut : undefined },
       links: this.#links,
       error,
@@ -123,14 +126,16 @@ export class RecordTrace {
     for (const part of early) this.#hand(part);
   }
 
-  #hand({ spanId, fromMs, toMs, error, ...part }: Part): void {
-    const { traces } = this.#start;
-    traces.end({
-      ...part,
-      context: { ...this.#context, spanId },
+  #hand({ name, kind, attributes, spanId, fromMs, toMs, error }: Part): void {
+    const { traceId, sampled } = this.#context;
+    this.#start.traces.end({
+      name,
+      kind,
+      attributes,
+      context: { traceId, spanId, sampled },
       parentId: this.#context.spanId,
-      startMs: traces.epochMs(fromMs),
-      endMs: traces.epochMs(toMs),
+      startMs: this.#epochMs + fromMs,
+      endMs: this.#epochMs + toMs,
       links: [],
       error,
     });

@@ -25,6 +25,8 @@ export function traceOf(record: InRecord, { origin, readAtMs, held }: Came, trac
   if (sent?.sampled === false) return undefined;
   const before = readTraceparent(held);
   const ended = readTraceparent(headerText(headers, deadLetterHeaders.trace));
+  // Most of what nobody sent a trace with is not kept, and costs nothing more than this.
+  if (sent === undefined && before === undefined && ended === undefined && !traces.keeps(origin)) return undefined;
   const links = [before, ended].filter((one) => one !== undefined);
   const context = contextOf(sent ?? before, links, origin, traces);
   if (!context.sampled) return undefined;

@@ -11,8 +11,9 @@ import { type Place, runRound, withChild } from './round.ts';
 import { withPlace } from './throughput.ts';
 import type { Watched } from './watched.ts';
 
-/** Everything on costs at most a tenth of the rate. */
+/** Everything on costs at most a tenth of the rate. Traces of all calls are for looking closely at a few, and have no bar. */
 const leastKept = 0.9;
+const withoutBar = 'traces100';
 const inFlight = 256;
 
 /**
@@ -64,14 +65,17 @@ async function takeTurns(
   }
   const off = runs.get('off') ?? [];
   const watched = [...runs].filter(([name]) => name !== 'off');
+  const kept = watched.map(
+    ([name, ran]) => [`rateKept.${name}`, rounded(median(ran, rate) / median(off, rate))] as const,
+  );
+  const barred = kept.filter(([name]) => !name.endsWith(withoutBar));
   return reportOf(
     'observe',
-    watched.map(([name, ran]) =>
-      atLeast(`rateKept.${name}`, rounded(median(ran, rate) / median(off, rate)), leastKept),
-    ),
+    barred.map(([name, share]) => atLeast(name, share, leastKept)),
     {
       ...{ rounds, ...shape },
       ...Object.fromEntries([...runs].map(([name, ran]) => [name, figuresOf(ran)])),
+      ...Object.fromEntries(kept.filter(([name]) => name.endsWith(withoutBar))),
       ...Object.fromEntries(
         watched.map(([name, ran]) => [`cpuRatio.${name}`, rounded(median(ran, cpuMs) / median(off, cpuMs))]),
       ),

@@ -5,6 +5,8 @@ import { parse } from 'yaml';
 /** One service of docker-compose.yml, after its merges and with the defaults of its variables. */
 export interface Service {
   readonly image: string;
+  /** Only started when one of them is asked for. */
+  readonly profiles?: readonly string[];
   readonly build?: { readonly context: string; readonly dockerfile: string };
   readonly command?: string | readonly string[];
   readonly environment?: Readonly<Record<string, string | number>>;

@@ -23,8 +23,12 @@ const { config } = loadConfig({ file: new URL(configFile, root).pathname, env: e
 describe('docker-compose.yml', () => {
   it('has the services of a whole installation', () => {
     const expected = ['grafana', 'ingress', 'kafka', 'prometheus', 'redis', 'sandbox', 'topics', 'worker'];
+    const [always, asked] = [undefined, 'traces'].map((profile) =>
+      Object.keys(services).filter((name) => service(name).profiles?.[0] === profile),
+    );
 
-    expect(Object.keys(services).sort()).toEqual(expected);
+    expect(always?.sort()).toEqual(expected);
+    expect(asked).toEqual(['jaeger']);
   });
 
   it('pins every image it does not build', () => {
@@ -194,9 +198,15 @@ describe('what is watched', () => {
 
   it('is shown from the Prometheus of the compose file', () => {
     const file = 'deploy/grafana/provisioning/datasources/prometheus.yaml';
-    const { datasources } = parse(rootFile(file)) as { readonly datasources: readonly { uid: string; url: string }[] };
+    const { datasources } = parse(rootFile(file)) as { readonly datasources: readonly object[] };
 
-    expect(datasources).toMatchObject([{ uid: 'prometheus', url: 'http://prometheus:9090' }]);
+    // From a metric to its trace: exemplars are stored, and their ids lead to where traces are.
+    const exemplarTraceIdDestinations = [{ name: 'trace_id', datasourceUid: 'jaeger' }];
+    expect(datasources).toMatchObject([
+      { uid: 'prometheus', url: 'http://prometheus:9090', jsonData: { exemplarTraceIdDestinations } },
+      { uid: 'jaeger', url: 'http://jaeger:16686' },
+    ]);
+    expect(wordsOf(service('prometheus')).join(' ')).toContain('--enable-feature=exemplar-storage');
     expect(service('prometheus').ports).toEqual(['127.0.0.1:9090:9090']);
   });
 });
