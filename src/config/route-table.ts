@@ -1,5 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
+import type { RouteSpec } from '../model/route.ts';
 import type { Rule } from '../model/rule.ts';
 import { isTree } from '../model/schema-words.ts';
 
@@ -47,11 +50,13 @@ export interface TableRules {
 /**
  * Checks what a table holds. A rule that is wrong keeps its words of before, where it was there; the others are taken.
  * @param before the rules as they were
+ * @param mistakeIn what is wrong with the expressions of a rule; asked for those that are new or changed
  */
 export function tableRules(
   raw: readonly unknown[],
   before: readonly Rule[],
   config: Pick<Config, 'routes' | 'upstreams'>,
+  mistakeIn: (spec: RouteSpec) => string | undefined,
 ): TableRules {
   const known = new Map(before.map((rule) => [rule.spec.name, rule]));
   const taken = new Set(config.routes.map(({ name }) => name));
@@ -59,7 +64,8 @@ export function tableRules(
   const refused: { rule: string; message: string }[] = [];
   for (const [index, written] of raw.entries()) {
     const read = readRule(written, index, taken, config);
-    if ('spec' in read) {
+    const mistake = 'spec' in read ? mistakeUnlessKnown(read, known, mistakeIn) : read.message;
+    if ('spec' in read && mistake === undefined) {
       taken.add(read.spec.name);
       rules.push(read);
       continue;
@@ -70,10 +76,18 @@ export function tableRules(
       taken.add(last.spec.name);
       rules.push(last);
     }
-    const message = `the rule ${last === undefined ? 'is left out' : 'stays as it was'}: ${read.message}`;
+    const message = `the rule ${last === undefined ? 'is left out' : 'stays as it was'}: ${mistake ?? ''}`;
     refused.push({ rule: name ?? `number ${index + 1}`, message });
   }
   return { rules, refused };
+}
+
+function mistakeUnlessKnown(
+  { spec }: Rule,
+  known: ReadonlyMap<string, Rule>,
+  mistakeIn: (spec: RouteSpec) => string | undefined,
+): string | undefined {
+  return isDeepStrictEqual(known.get(spec.name)?.spec, spec) ? undefined : mistakeIn(spec);
 }
 
 function readRule(

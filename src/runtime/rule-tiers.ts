@@ -10,7 +10,8 @@ import { RuleTable } from '../adapters/rules/rule-table.ts';
 import type { Config, RouteTableConfig } from '../config/config.ts';
 import { type TableRules, tableRules } from '../config/route-table.ts';
 import { readYaml } from '../config/yaml-source.ts';
-import { LarkspurError } from '../model/errors.ts';
+import { LarkspurError, messageOf } from '../model/errors.ts';
+import type { RouteSpec } from '../model/route.ts';
 import { byPosition } from '../model/rule.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { EventRoutes } from '../ports/event-routes.ts';
@@ -58,7 +59,7 @@ export function openRuleTiers(
   const reading = new RuleReading({
     ...world,
     source,
-    check: (raw, before) => tableRules(raw, before, known()),
+    check: (raw, before) => tableRules(raw, before, known(), (spec) => mistakeIn(spec, timers)),
   });
   const { exportMs, sharedMs: ttlMs, freshMs, entries: maxEntries, bytes: maxBytes } = table;
   const exported = new RuleExport({
@@ -122,7 +123,8 @@ export function openRuleTiers(
 
 /** The rules of the table as they stand there now, and why others were not taken. Rejects where it cannot be read. */
 export async function readTable(config: Config, table: RouteTableConfig, timers: Timers): Promise<TableRules> {
-  const { rules, refused } = tableRules(await sourceOf(table, { timers }).readAll(), [], config);
+  const raw = await sourceOf(table, { timers }).readAll();
+  const { rules, refused } = tableRules(raw, [], config, (spec) => mistakeIn(spec, timers));
   return { rules: [...rules].sort(byPosition), refused };
 }
 
@@ -136,6 +138,16 @@ function listIn(text: string, file: string): readonly unknown[] {
   if (mistakes.length > 0) throw new Error(mistakes.map(({ message }) => message).join('; '));
   if (!Array.isArray(value)) throw new Error('it must hold a list of routes');
   return value;
+}
+
+/** Why a rule cannot be made ready to run. */
+function mistakeIn(spec: RouteSpec, timers: Timers): string | undefined {
+  try {
+    openRoutes([spec], timers);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 function opened([route]: readonly Route[]): Route {

@@ -105,7 +105,11 @@ export class RuleBench {
     const metrics = name === 'a' ? this.metrics : createMetrics({ processMetrics: false });
     const world = { clock: time, timers: time, random: seededRandom(name.length), log, metrics };
     const config = { routes: [], upstreams: {} };
-    const reading = new RuleReading({ ...world, source, check: (raw, before) => tableRules(raw, before, config) });
+    const reading = new RuleReading({
+      ...world,
+      source,
+      check: (raw, before) => tableRules(raw, before, config, () => undefined),
+    });
     const exported = new RuleExport({
       ...{ ...world, shelf, reading, process: name, claims: this.store.tokenClaims },
       ...{ exportMs: more.exportMs ?? 3_600_000, ttlMs: 300_000 },

@@ -42,6 +42,8 @@ interface Bucket {
   readonly text: string;
   readonly rules: readonly OpenRule[];
   readonly readAtMs: number;
+  /** The tier that was asked for it. */
+  readonly from: Tier;
 }
 
 interface OpenRule extends Rule {
@@ -129,15 +131,14 @@ export class RuleTable implements EventRoutes {
   /** @param buckets those that memory has, and the names of the others */
   #wait(event: Pick<Event, 'app' | 'type'>, buckets: readonly (Bucket | string)[]): Observable<readonly Route[]> {
     return new Observable((subscriber) => {
-      const { timers, random, reading } = this.#parts;
+      const { timers, random } = this.#parts;
       let tier: Tier = 'shared';
       let cancel = (): void => undefined;
       const look = async (bucket: Bucket | string): Promise<Bucket | string> => {
         if (typeof bucket !== 'string') return bucket;
-        const before = reading.last;
         // What was kept for long serves where nothing newer is to be had.
         const found = await this.#near.look(bucket).catch(() => this.#near.known(bucket));
-        if (reading.last !== before) tier = 'source';
+        if (found?.value?.from === 'source') tier = 'source';
         return found?.value ?? bucket;
       };
       const attempt = async (n: number): Promise<void> => {
@@ -164,15 +165,18 @@ export class RuleTable implements EventRoutes {
       this.#reads.count(bucket, nowMs);
       const shelved = await shelf.read(bucket, this.#reads.isHot(bucket, nowMs)).catch(() => undefined);
       if (shelved?.kind === 'gone') onGone();
-      else if (shelved !== undefined) return this.#loaded(shelved.kind === 'rules' ? shelved.text : '', kept);
+      else if (shelved !== undefined) return this.#loaded(shelved.kind === 'rules' ? shelved.text : '', kept, 'shared');
     }
     if (kept !== undefined) return 'keep';
-    return this.#loaded(await this.#inSource(bucket), undefined);
+    return this.#inSource(bucket);
   }
 
-  async #inSource(bucket: string): Promise<string> {
+  async #inSource(bucket: string): Promise<Loaded<Bucket>> {
     const { reading, idleMs } = this.#parts;
-    return (await reading.readWithin(idleMs)).buckets.get(bucket) ?? '';
+    const before = reading.last;
+    const snapshot = await reading.readWithin(idleMs);
+    // What was read a moment ago for somebody else costs no question.
+    return this.#loaded(snapshot.buckets.get(bucket) ?? '', undefined, snapshot === before ? 'shared' : 'source');
   }
 
   async #fill(mayAskSource: boolean): Promise<void> {
@@ -192,14 +196,14 @@ export class RuleTable implements EventRoutes {
   }
 
   #keep(bucket: string, text: string, kept: Bucket | undefined): void {
-    const { value, ...life } = this.#loaded(text, kept);
+    const { value, ...life } = this.#loaded(text, kept, 'shared');
     this.#near.put(bucket, value, life);
   }
 
-  #loaded(text: string, kept: Bucket | undefined): Exclude<Loaded<Bucket>, 'keep'> {
+  #loaded(text: string, kept: Bucket | undefined, from: Tier): Exclude<Loaded<Bucket>, 'keep'> {
     const { clock, freshMs, random } = this.#parts;
     const rules = kept?.text === text ? kept.rules : this.#open(text, kept);
-    const value = { text, rules, readAtMs: clock.now() };
+    const value = { text, rules, readAtMs: clock.now(), from };
     // Kept as long as there is room: old rules are better than none while nobody can tell newer ones.
     return { value, freshMs: freshMs * (1 + random.next() / 5), lifeMs: Infinity };
   }

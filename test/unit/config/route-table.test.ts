@@ -61,6 +61,7 @@ routes: [{ on: 'a', http: http://hooks.internal/x }]
       ],
       [],
       config,
+      () => undefined,
     );
     expect(rules).toEqual([
       {
@@ -83,6 +84,26 @@ routes: [{ on: 'a', http: http://hooks.internal/x }]
         rule: 'three',
         message: 'the rule is left out: http://elsewhere.internal is the address of no declared upstream',
       },
+    ]);
+  });
+
+  it('asks what is wrong with an expression of rules that are new or changed, and keeps the words of before', () => {
+    const { config } = files.load('{}');
+    const asked: string[] = [];
+    const check = (raw: readonly unknown[], before: Parameters<typeof tableRules>[1] = []) =>
+      tableRules(raw, before, config, ({ name, when }) => {
+        asked.push(name);
+        return when === 'wrong' ? 'no expression' : undefined;
+      });
+    const rule = (name: string, when: string) => ({ name, on: 'x', topic: 'audit', when });
+    const { rules } = check([rule('a', 'true'), rule('b', 'true')]);
+    const next = check([rule('a', 'true'), rule('b', 'wrong'), rule('c', 'wrong')], rules);
+
+    expect(asked).toEqual(['a', 'b', 'b', 'c']);
+    expect(next.rules).toEqual(rules);
+    expect(next.refused).toEqual([
+      { rule: 'b', message: 'the rule stays as it was: no expression' },
+      { rule: 'c', message: 'the rule is left out: no expression' },
     ]);
   });
 });

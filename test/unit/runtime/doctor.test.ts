@@ -55,10 +55,14 @@ routeTable: ${table}
 `);
       return (await examine(config, new RememberingLogger())).filter(({ name }) => name === 'routes');
     };
-    const file = files.write('[{ name: a, on: x, topic: audit }, { name: b, on: x }]', 'table.yaml');
+    const file = files.write(
+      "[{ name: a, on: x, topic: audit }, { name: b, on: x }, { name: c, on: x, call: '{{{' }]",
+      'table.yaml',
+    );
     expect(await routes(`{ file: ${file} }`)).toMatchObject([
       { state: 'ok', message: '1 routes in the table' },
       { state: 'warn', message: expect.stringContaining('b: the rule is left out: it leads to nothing') as string },
+      { state: 'warn', message: expect.stringContaining('c: the rule is left out: route c: ') as string },
     ]);
     const dead = await routes("{ mysql: 'mysql://me:hunter2@127.0.0.1:1/routing' }");
     expect(dead).toMatchObject([{ state: 'bad', message: expect.stringContaining('127.0.0.1:1/routing') as string }]);

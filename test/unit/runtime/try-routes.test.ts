@@ -134,7 +134,7 @@ routeTable: { file: ${table} }
   const { routes } = await tryRoutes(config, JSON.stringify(message));
   expect(routes.map(({ route }) => route)).toEqual(['own', 'first', 'second']);
 
-  files.write('- { on: }', 'table.yaml');
+  files.write("[{ name: bad, on: '*', call: '{{{' }]", 'table.yaml');
   expect((await tryRoutes(config, JSON.stringify(message))).routes.map(({ route }) => route)).toEqual(['own']);
   files.remove();
   await expect(tryRoutes(config, JSON.stringify(message))).rejects.toMatchObject({ code: 'rules_unavailable' });
