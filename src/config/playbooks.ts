@@ -30,7 +30,7 @@ export interface Playbook {
 
 type Labels = MeasureOptions['where'];
 
-const defaults = { forMs: 0, overMs: 60_000, coolDownMs: 600_000, clearForMs: 60_000, atLeast: 1 };
+const defaults = { forMs: 0, overMs: 60_000, coolDownMs: 600_000, clearForMs: 60_000, atLeast: 1, mostMs: 300_000 };
 
 const validate = new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }).compile(
   playbookSchema,
@@ -132,7 +132,14 @@ function compile(raw: RawPlaybook, file: string): Playbook {
       atLeast: when.atLeast ?? defaults.atLeast,
       worst: below === undefined ? 'max' : 'min',
     },
-    trigger: { above, below, forMs, clear, clearForMs: when.clearForMs ?? defaults.clearForMs, coolDownMs },
+    trigger: {
+      ...{ above, below, forMs, clear, coolDownMs },
+      clearForMs: when.clearForMs ?? defaults.clearForMs,
+      // An upstream that gets no calls cannot show that it is well again: it is let go to be seen.
+      mostMs:
+        raw.mostMs ??
+        (then.some(({ isolate, pause }) => (isolate ?? pause) !== undefined) ? defaults.mostMs : Infinity),
+    },
     condition: conditionOf(when, of, forMs),
     // Hurting on purpose must be said twice: that it may, and that this is no rehearsal.
     steps: then.map((step) => ({

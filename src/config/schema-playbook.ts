@@ -48,7 +48,9 @@ const alert = Type.Object(
       ),
     ),
     text: text('what it says; {value}, {playbook} and {when} are filled in'),
-    link: Type.Optional(httpUrl),
+    link: Type.Optional(
+      Type.String({ pattern: '^https?://\\S+$', maxLength: 2_000, description: 'http:// or https:// address' }),
+    ),
     whenOver: Type.Optional(text('a second message when it is over')),
   },
   closed,
@@ -116,6 +118,7 @@ export const playbookSchema = Type.Object(
     when,
     then: Type.Array(action, { minItems: 1, maxItems: 20 }),
     coolDownMs: Type.Optional(wait('after an end nothing begins for so long')),
+    mostMs: Type.Optional(wait('after so long it is over, whatever the value says', 1_000)),
     dryRun: Type.Optional(Type.Boolean({ description: 'says what it would do, and does nothing' })),
     undo: Type.Optional(Type.Boolean({ description: 'false: what it changed stays so when it is over' })),
   },

@@ -8,6 +8,8 @@ export interface TriggerOptions {
   readonly clear: number;
   /** How long it must stay so. */
   readonly clearForMs: number;
+  /** After so long it is over, whatever the value says; `Infinity`: never for that. */
+  readonly mostMs: number;
   /** After an end nothing begins for so long. */
   readonly coolDownMs: number;
 }
@@ -27,6 +29,7 @@ export class Trigger {
   #active = false;
   /** Since when it is beyond the bound (idle), or back (active). */
   #sinceMs: number | undefined;
+  #beganMs = 0;
   #restsUntilMs = -Infinity;
 
   constructor(options: TriggerOptions) {
@@ -35,7 +38,11 @@ export class Trigger {
 
   /** @param value `undefined`: nothing is known, which is neither beyond the bound nor back */
   look(value: number | undefined, nowMs: number): TriggerStep {
-    const { forMs, clearForMs, coolDownMs } = this.#options;
+    const { forMs, clearForMs, coolDownMs, mostMs } = this.#options;
+    if (this.#active && nowMs - this.#beganMs >= mostMs) {
+      this.end(nowMs);
+      return 'end';
+    }
     const counts = this.#active ? this.#isBack(value) : this.#isBeyond(value);
     if (!counts) {
       this.#sinceMs = undefined;
@@ -46,6 +53,7 @@ export class Trigger {
     if (!this.#active && nowMs < this.#restsUntilMs) return undefined;
     this.#sinceMs = undefined;
     this.#active = !this.#active;
+    this.#beganMs = nowMs;
     if (this.#active) return 'begin';
     this.#restsUntilMs = nowMs + coolDownMs;
     return 'end';

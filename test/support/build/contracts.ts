@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 
 import manifest from '../../../package.json' with { type: 'json' };
 import { editorSchema } from '../../../src/config/editor-schema.ts';
+import { playbookSchema } from '../../../src/config/schema-playbook.ts';
 import { scenarioSchema } from '../../../src/config/schema-scenario.ts';
 import { auditEntrySchema } from '../../../src/model/audit.ts';
 import { callSchema } from '../../../src/model/call.ts';
@@ -36,6 +37,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   files.set('topics/asyncapi.yaml', asyncApi());
   for (const [path, dashboard] of dashboardFiles()) files.set(path, json(dashboard));
   files.set('src/config/larkspur.schema.json', json(editorSchema()));
+  files.set('deploy/playbooks/playbook.schema.json', json({ $schema: draft, ...playbookSchema }));
   files.set('deploy/scenarios/scenario.schema.json', json({ $schema: draft, ...scenarioSchema }));
   for (const [path, text] of files) files.set(path, await format(text, { ...prettier, filepath: path }));
   files.set('deploy/metrics.md', metricsPage());

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { describe as described, secretsOf } from '../../../src/config/describe.ts';
@@ -30,7 +32,14 @@ describe('a file of playbooks', () => {
     expect(config.playbooks).toMatchObject([
       {
         name: 'redis-slow',
-        trigger: { above: 0.15, forMs: 120_000, clear: 0.12, clearForMs: 60_000, coolDownMs: 600_000 },
+        trigger: {
+          above: 0.15,
+          forMs: 120_000,
+          clear: 0.12,
+          clearForMs: 60_000,
+          coolDownMs: 600_000,
+          mostMs: Infinity,
+        },
         measure: { metric: 'larkspur_redis_errors_total', overMs: 60_000, worst: 'max' },
         condition:
           'larkspur_redis_errors_total of larkspur_redis_errors_total + larkspur_redis_seconds_count > 0.15 for 120 s',
@@ -38,6 +47,14 @@ describe('a file of playbooks', () => {
         steps: [{ dryRun: false }, { dryRun: false, alert: { feishu: { webhook: env.HOOK } } }],
       },
     ]);
+  });
+
+  it('lets an upstream go after five minutes unless told otherwise: without calls it cannot show that it is well', () => {
+    const mostOf = (more: string): number | undefined => {
+      const yaml = `name: x\nwhen: { metric: a, above: 1 }\nthen: [{ pause: news }]\n${more}`;
+      return files.load(withPlaybook(yaml)).config.playbooks[0]?.trigger.mostMs;
+    };
+    expect([mostOf(''), mostOf('mostMs: 60000')]).toEqual([300_000, 60_000]);
   });
 
   it('has secrets that the log knows to leave out', () => {
@@ -106,6 +123,19 @@ coolDown: 5
       expect.stringContaining('name is x, which another playbook has'),
       expect.stringContaining('gone.yaml cannot be read'),
     ]);
+  });
+});
+
+describe('the examples', () => {
+  const folder = new URL('../../../deploy/playbooks/', import.meta.url).pathname;
+  const examples = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+
+  it('load without a mistake', () => {
+    const paths = examples.map((name) => `'${folder}${name}'`).join(', ');
+    const names = { ON_CALL_WEBHOOK: 'https://open.feishu.cn/open-apis/bot/v2/hook/0', ON_CALL_SECRET: 's' };
+    const { config } = files.load(`${base}playbooks: [${paths}]\n`, { env: names });
+    expect(config.playbooks.map(({ name }) => `${name}.yaml`)).toEqual(examples);
+    expect(examples.length).toBeGreaterThan(2);
   });
 });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Trigger, type TriggerOptions, type TriggerStep } from '../../../../src/operators/playbook/trigger.ts';
 
 const above15: TriggerOptions = {
-  ...{ above: 0.15, forMs: 120_000, clear: 0.12, clearForMs: 60_000, coolDownMs: 600_000 },
+  ...{ above: 0.15, forMs: 120_000, clear: 0.12, clearForMs: 60_000, coolDownMs: 600_000, mostMs: Infinity },
 };
 
 /** What comes of one look a second. */
@@ -45,7 +45,7 @@ describe('a trigger', () => {
   });
 
   it('looks below a bound, too', () => {
-    const trigger = new Trigger({ below: 75, forMs: 0, clear: 80, clearForMs: 2_000, coolDownMs: 0 });
+    const trigger = new Trigger({ below: 75, forMs: 0, clear: 80, clearForMs: 2_000, coolDownMs: 0, mostMs: Infinity });
     expect(steps(trigger, [75, 74, 74, 79, 80, 80, 80])).toEqual([
       [1, 'begin'],
       [6, 'end'],
@@ -56,6 +56,16 @@ describe('a trigger', () => {
     expect(steps(new Trigger(above15), [...seconds(100, 0.2), undefined, ...seconds(100, 0.2)])).toEqual([]);
     const active = new Trigger({ ...above15, forMs: 0 });
     expect(steps(active, [0.2, ...seconds(50, 0), undefined, ...seconds(50, 0)])).toEqual([[0, 'begin']]);
+  });
+
+  it('is over after its longest time, whatever the value says, and begins again after the rest', () => {
+    const trigger = new Trigger({ ...above15, forMs: 0, mostMs: 300_000 });
+    expect(steps(trigger, seconds(1_300, 0.2))).toEqual([
+      [0, 'begin'],
+      [300, 'end'],
+      [900, 'begin'],
+      [1_200, 'end'],
+    ]);
   });
 
   it('is ended by a person, and rests then', () => {
@@ -93,7 +103,14 @@ const noise = fc
   });
 
 describe('in ten minutes with noise', () => {
-  const options: TriggerOptions = { above: 0.15, forMs: 10_000, clear: 0.12, clearForMs: 30_000, coolDownMs: 120_000 };
+  const options: TriggerOptions = {
+    above: 0.15,
+    forMs: 10_000,
+    clear: 0.12,
+    clearForMs: 30_000,
+    coolDownMs: 120_000,
+    mostMs: Infinity,
+  };
   /** What a run of looks has wrong with it. */
   const wrongIn = (values: readonly (number | undefined)[], all: readonly [number, TriggerStep][]): string[] => {
     const begins = all.filter(([, step]) => step === 'begin').map(([second]) => second);
