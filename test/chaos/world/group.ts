@@ -1,5 +1,7 @@
 import type { Admin, Kafka } from 'kafkajs';
 
+import { decodeDone } from '../../../src/pipeline/commit-metadata.ts';
+
 /** What a commit of one partition says is done. */
 export interface Position {
   /** All before it. */
@@ -34,7 +36,7 @@ export class Group {
     const positions: Position[] = [];
     for (const { partition, offset, metadata } of topic?.partitions ?? []) {
       const committed = Math.max(0, Number(offset));
-      positions[partition] = { offset: committed, doneAbove: doneAbove(committed, metadata ?? '') };
+      positions[partition] = { offset: committed, doneAbove: [...decodeDone(committed, metadata ?? '')] };
     }
     return positions;
   }
@@ -59,12 +61,3 @@ export class Group {
 }
 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
-
-/** Reads `d1:<watermark>:<base64 bitmap>`. */
-function doneAbove(committed: number, metadata: string): number[] {
-  const [, watermark, bitmap] = /^d1:(\d+):(.*)$/.exec(metadata) ?? [];
-  if (bitmap === undefined || Number(watermark) !== committed) return [];
-  return [...Buffer.from(bitmap, 'base64')].flatMap((bits, byte) =>
-    [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (bits >> bit) & 1).map((bit) => committed + byte * 8 + bit),
-  );
-}

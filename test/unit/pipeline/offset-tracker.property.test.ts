@@ -120,6 +120,32 @@ describe('OffsetTracker', () => {
     expect(String(errorInstance)).toMatch(/invariant 27|lags|differs/);
   });
 
+  it('grows up to its capacity while what is done stands in few stretches, and what was done stays done', () => {
+    const tracker = new OffsetTracker(0, 65_536);
+    for (let offset = 0; offset < 65_536; offset++) {
+      tracker.taken(offset);
+      if (offset % 1_000 > 0) tracker.done(offset);
+    }
+    expect(tracker.full).toBe(true);
+    expect([...tracker.doneAbove()]).toHaveLength(65_536 - 66);
+    expect(() => tracker.taken(65_536)).toThrow(/unfinished/);
+    for (let offset = 0; offset < 65_536; offset += 1_000) tracker.done(offset);
+    expect([tracker.watermark, tracker.distance]).toEqual([65_536, 0]);
+    for (let offset = 65_536; offset < 131_072; offset++) tracker.taken(offset);
+    expect([tracker.watermark, tracker.full]).toEqual([65_536, true]);
+  });
+
+  it('is full from 8,192 on where what is done would not fit the metadata of a commit', () => {
+    const tracker = new OffsetTracker(0);
+    for (let offset = 0; !tracker.full; offset++) {
+      tracker.taken(offset);
+      if (offset % 8 === 7) tracker.done(offset);
+    }
+    expect(tracker.distance).toBe(8_192);
+    for (let offset = 8; offset < 8_192; offset++) if (offset % 16 > 0) tracker.done(offset);
+    expect(tracker.full).toBe(false);
+  });
+
   it('refuses what would lose a record: an offset that goes back, one more than it can hold', () => {
     const tracker = new OffsetTracker(10, 2);
     expect(() => tracker.taken(9)).toThrow(RangeError);
