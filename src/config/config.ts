@@ -167,8 +167,12 @@ export interface WorkerConfig {
     /** Over all partitions of the process. */
     readonly totalBytes: number;
   };
-  /** Records waiting between ring and attempt, over all partitions. */
-  readonly lanes: { readonly items: number };
+  readonly lanes: {
+    /** Records waiting between ring and attempt, over all partitions. */
+    readonly items: number;
+    /** What a tenant has beyond its share of them goes to a delay topic, or its partition waits. */
+    readonly whenFull: 'park' | 'pause';
+  };
   readonly claims: {
     readonly leaseMs: number;
     readonly renewMs: number;

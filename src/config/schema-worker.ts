@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 
-import { ms, section } from './schema-upstream.ts';
+import { ms, oneOf, section } from './schema-upstream.ts';
 
 /** A number of bytes. */
 export const bytes = (description: string) => Type.Integer({ minimum: 1024, maximum: 2 ** 31, description });
@@ -21,7 +21,13 @@ export const workerSchema = section({
     },
     'Buffer in front of the lanes',
   ),
-  lanes: section({ items: items('records waiting between ring and attempt, over all partitions', 1_000_000) }),
+  lanes: section({
+    items: items('records waiting between ring and attempt, over all partitions', 1_000_000),
+    whenFull: oneOf(
+      ['park', 'pause'],
+      'what a tenant has beyond its share goes to a delay topic, or its partition waits',
+    ),
+  }),
   claims: section({
     leaseMs: ms('how long a claim is held without a sign of life'),
     renewMs: ms('between two signs of life'),

@@ -20,7 +20,8 @@ export type WaitKind =
   | 'answer'
   | 'topic'
   | 'drain'
-  | 'delay';
+  | 'delay'
+  | 'full-lane';
 
 /** One thing that is waited for. */
 export interface Wait {

@@ -59,6 +59,6 @@ export class Cancellations {
       // Somebody else is at it, or nobody can say: it waits for its turn like any other.
       job.pulled = 'before';
     };
-    this.#turn$.next({ item: job, again: back, done: () => undefined });
+    this.#turn$.next({ item: job, again: back, join: back, done: () => undefined });
   }
 }

@@ -10,6 +10,7 @@ import type { ClaimKeeper } from './claim-keeper.ts';
 import { type Destination, placesOf } from './destination.ts';
 import type { Decoded } from './job.ts';
 import type { Lines } from './lines.ts';
+import type { Overflow } from './overflow.ts';
 import type { Partitions } from './partitions.ts';
 
 /** What the gauges look at. */
@@ -19,6 +20,7 @@ export interface Observed {
   readonly partitions: Partitions;
   readonly keeper: ClaimKeeper;
   readonly lines: Lines;
+  readonly overflow: Overflow;
   readonly destinations: ReadonlyMap<string, Destination>;
   readonly clock: Clock;
 }
@@ -62,7 +64,7 @@ function quotaGauges(metrics: Metrics, { destinations, clock }: Observed): void 
 }
 
 function houseGauges(metrics: Metrics, observed: Observed): void {
-  const { rings, lanes, partitions, keeper, lines, destinations, clock } = observed;
+  const { rings, lanes, partitions, keeper, lines, overflow, destinations, clock } = observed;
   const place = ({ topic, partition }: AssignedPartition): Labels => ({ topic, partition: String(partition) });
   const ring = ['topic', 'partition'];
   metrics.gauge('larkspur_ring_items', 'Records in the ring of a partition', ring, () =>
@@ -83,6 +85,15 @@ function houseGauges(metrics: Metrics, observed: Observed): void {
   ]);
   metrics.gauge('larkspur_parked_keys', 'Keys of our partitions with a call in a delay topic', [], () => [
     [{}, lines.keys] as const,
+  ]);
+  metrics.gauge(
+    'larkspur_full_lanes',
+    'Tenants at a bucket of quota whose lane is full, so that some of their calls wait in a delay topic',
+    [],
+    () => [[{}, overflow.stats().full] as const],
+  );
+  metrics.gauge('larkspur_full_lane_calls', 'Calls in a delay topic that left because their lane was full', [], () => [
+    [{}, overflow.stats().outside] as const,
   ]);
   metrics.gauge('larkspur_claims_open', 'Claims held by this process', [], () => [[{}, keeper.size] as const]);
   const each = <T>(read: (destination: Destination) => T) => [...destinations.values()].map(read);

@@ -2,8 +2,9 @@ import type { HeldState } from '../model/held.ts';
 import type { InRecord } from '../model/record.ts';
 import type { Clock } from '../ports/clock.ts';
 
-import { Job, type Request } from './job.ts';
+import { Job } from './job.ts';
 import type { Received } from './received.ts';
+import type { Request } from './request.ts';
 import { type WaitReason, waitReasons } from './waits.ts';
 
 /** What a call takes with it into a delay topic. @param untilMs monotonic: not before */
@@ -48,6 +49,7 @@ export function resumed(received: Received, request: Request, state: HeldState, 
   const epochMs = notBeforeOf(state, received.record);
   job.spent.visitFromMs = monotonicOf(state.sinceMs);
   job.longWait = { untilMs: monotonicOf(epochMs), epochMs, hop: state.hop };
+  job.mayBeEarly = state.why === 'full-lane' && job.orderingKey !== undefined;
   job.attemptsMade = state.attemptsMade;
   job.charged = state.charged;
   job.holds = state.holds;

@@ -5,7 +5,6 @@ import { Demand } from '../operators/demand.ts';
 import { eachOf } from '../operators/lanes/each-of.ts';
 import { FairLanes } from '../operators/lanes/fair-lanes.ts';
 import { RingSet } from '../operators/ring/ring-set.ts';
-import type { WatermarkOptions } from '../operators/ring/watermarks.ts';
 import type { Traces } from '../operators/trace/traces.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
@@ -17,14 +16,16 @@ import type { RecordSink } from '../ports/record-sink.ts';
 import type { AssignedPartition, RecordSource } from '../ports/record-source.ts';
 
 import { Cancellations } from './cancellations.ts';
-import { ClaimKeeper, type ClaimLife, claimLifeDefaults, leaseDefaults, type LeaseOptions } from './claim-keeper.ts';
+import { ClaimKeeper } from './claim-keeper.ts';
 import { declaredProbes } from './declared-probes.ts';
 import type { Destination } from './destination.ts';
 import { activeChecks } from './health/active-checks.ts';
+import { type HouseOptions, houseDefaults } from './house-options.ts';
 import { Instruments } from './instruments.ts';
 import type { Decoded } from './job.ts';
 import { Lines } from './lines.ts';
-import { OutcomeLines, type OutcomeLineOptions } from './outcome-lines.ts';
+import { OutcomeLines } from './outcome-lines.ts';
+import { Overflow } from './overflow.ts';
 import { Partitions } from './partitions.ts';
 import { Pauses } from './pauses.ts';
 import { limitRoom } from './rooms.ts';
@@ -44,38 +45,6 @@ import type { SettleContext } from './stages/settle.ts';
 import { Turns } from './turns.ts';
 import { watchBreakers } from './watch-breakers.ts';
 import { watchShapes } from './watch-shapes.ts';
-
-/** Sizes and times of the pipeline. */
-export interface HouseOptions {
-  readonly ringCapacity: number;
-  readonly watermarks: WatermarkOptions;
-  /** Bytes in all rings together above which the largest is paused. */
-  readonly totalHighBytes: number;
-  /** Records queued in lanes, over all partitions. */
-  readonly laneItems: number;
-  readonly maxInTurn: number;
-  readonly minWorkMs: number;
-  readonly commitEveryMs: number;
-  readonly commitEveryRecords: number;
-  readonly leases: LeaseOptions;
-  readonly claimTtlMs: ClaimLife;
-  readonly outcomeLines: OutcomeLineOptions;
-}
-
-/** Defaults of the pipeline. */
-export const houseDefaults: HouseOptions = {
-  ringCapacity: 1_024,
-  watermarks: { highItems: 256, lowItems: 64, highBytes: 8 * 1_048_576, lowBytes: 2 * 1_048_576 },
-  totalHighBytes: 32 * 1_048_576,
-  laneItems: 2_048,
-  maxInTurn: 1_024,
-  minWorkMs: 300,
-  commitEveryMs: 500,
-  commitEveryRecords: 1_000,
-  leases: leaseDefaults,
-  claimTtlMs: claimLifeDefaults,
-  outcomeLines: { successShare: 0.01, perSecond: 10 },
-};
 
 /** What comes from outside: ports and the upstreams. */
 export interface HouseParts {
@@ -147,7 +116,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
     draining
       ? { kind: 'wait', room: drainingRoom, untilMs: Infinity }
-      : gate(item, nowMs, { turns, lines, pauses, minWorkMs: options.minWorkMs, wall: () => clock.wall() }),
+      : gate(item, nowMs, { turns, lines, overflow, pauses, minWorkMs: options.minWorkMs, wall: () => clock.wall() }),
   );
   const pauses = new Pauses(() => lanes);
   const lookers = new Set<(destination: Destination) => void>([watchBreakers(parts)]);
@@ -158,10 +127,13 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   };
   for (const destination of parts.destinations.values()) welcome(destination);
   const partitions = new Partitions(rings);
-  const turns = new Turns(lanes, (job) => {
+  const turns = new Turns(lanes, options.maxInTurn, (job) => {
     const { partition } = job.received;
     // It was under way when its partition went: its lane is gone, so nobody here will come back to its claim.
-    if (!partitions.holds(partition)) abandoned$.next(partition);
+    if (!partitions.holds(partition)) {
+      abandoned$.next(partition);
+      overflow.ended(job, false);
+    }
     cancellations.returned(job);
   });
   const lines = new Lines({
@@ -169,6 +141,15 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     clock,
     clusterId: () => source.clusterId(),
     holds: (partition) => partitions.holds(partition),
+  });
+  const overflow = new Overflow({
+    clock,
+    lines,
+    partitions,
+    sink: parts.sink,
+    minWorkMs: options.minWorkMs,
+    freeItems: () => lanes.room,
+    on: options.parkFullLanes,
   });
   const cancellations = new Cancellations();
   const keeper = new ClaimKeeper(claims, clock, options.leases, options.claimTtlMs);
@@ -178,6 +159,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     partitions,
     keeper,
     lines,
+    overflow,
     destinations: parts.destinations,
     clock,
   });
@@ -197,6 +179,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     lines,
     turns,
     pauses,
+    overflow,
     instruments,
     outcomes: new OutcomeLines(parts, options.outcomeLines),
     minutes: new MinuteBook(clock, parts.hostCounts),
@@ -207,7 +190,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     },
     welcome,
     lost: (partition) => {
-      lanes.drop(partition);
+      overflow.lost(lanes.drop(partition).filter((item) => item.kind === 'call'));
       lines.lost(partition);
       cancellations.lost(partition);
       abandoned$.next(partition);

@@ -11,6 +11,7 @@ import type { CallPlan } from '../ports/profile.ts';
 import type { Destination } from './destination.ts';
 import { doorOf } from './door.ts';
 import type { Received } from './received.ts';
+import type { Request } from './request.ts';
 import { type Rooms, roomsOf } from './rooms.ts';
 import { type Share, sharesOf } from './shares.ts';
 import { TimeSpent } from './spike/time-spent.ts';
@@ -32,7 +33,13 @@ export type Ending =
       readonly faults?: readonly { readonly at: string; readonly message: string }[];
     }
   /** No end: the call goes on after a wait in a delay topic. */
-  | { readonly kind: 'held'; readonly untilMs: number; readonly why: WaitReason }
+  | {
+      readonly kind: 'held';
+      readonly untilMs: number;
+      readonly why: WaitReason;
+      /** It is meant for the topic of this wait, whatever is left of it when it is written. */
+      readonly awayMs?: number;
+    }
   /** Nothing to write: a tombstone, or a record that cancels the call of an id. */
   | { readonly kind: 'skipped'; readonly cancels?: string };
 
@@ -47,15 +54,6 @@ export interface HeldClaim {
 
 // The history of a result stays readable and its bytes bounded, however long an outage lasted.
 const mostAttemptsKept = 20;
-
-/** What a record asks for. */
-export interface Request {
-  readonly call: Call;
-  readonly id: string;
-  readonly destination: Destination;
-  readonly plan: CallPlan;
-  readonly round?: number;
-}
 
 /** A call under way: what was asked, and what happened so far. The same object on every turn. */
 export class Job {
@@ -99,6 +97,12 @@ export class Job {
   outOfTime = false;
   /** A wait that is long enough to leave the process, found by the gate of the lanes. */
   leaving: { readonly untilMs: number; readonly why: WaitReason } | undefined;
+  /** As what it counts among those of its tenant, as long as it is here. */
+  counted: { readonly flow: string; readonly waits: boolean } | undefined;
+  /** Its lane is full: it goes by itself, to leave for so long, milliseconds. */
+  awayMs: number | undefined;
+  /** It comes from outside because its lane was full: earlier calls of its key may not have been read again yet. */
+  mayBeEarly = false;
   /** Found by the gate of the lanes: what it asks is known, so it takes nothing of its upstream's. */
   needsNothing = false;
   /** Between its turn and its return to the lane or its end: then its permits and its claim are in use. */

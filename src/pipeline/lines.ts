@@ -18,6 +18,10 @@ interface Known {
 interface Held {
   readonly read$: Observable<Known>;
   known: Known | undefined;
+  /** Those that are on their way out and not written down yet, by offset. */
+  readonly leaving: Map<number, ParkedCall>;
+  /** Those of the calls outside that are back and have a place in their lane, by offset. */
+  readonly here: Set<number>;
 }
 
 /** What lines need. */
@@ -50,6 +54,13 @@ export class Lines {
     return keys;
   }
 
+  /** Calls with a key that are outside, as far as is known here. */
+  get calls(): number {
+    let calls = 0;
+    for (const { known } of this.#held.values()) calls += known?.keys.calls ?? 0;
+    return calls;
+  }
+
   /** Whether a call may leave: with a key it has to be written down first. */
   mayLeave({ orderingKey }: Job): boolean {
     return orderingKey === undefined || this.#parts.register.ready();
@@ -60,6 +71,36 @@ export class Lines {
     const keys = this.of(received.partition);
     if (keys === undefined || keys.size === 0 || orderingKey === undefined) return undefined;
     return keys.ahead(orderingKey, offsetOf(received));
+  }
+
+  /** A call is on its way out: from now on nobody of its key goes before it. Written down by {@link park}. */
+  leaves({ orderingKey: key, received }: Job, awayMs: number): void {
+    if (key === undefined) return;
+    const call = { key, offset: offsetOf(received), dueMs: Math.round(this.#parts.clock.wall() + awayMs) };
+    const held = this.#heldOf(received.partition);
+    held.here.delete(call.offset);
+    held.leaving.set(call.offset, call);
+    held.known?.keys.add(call);
+  }
+
+  /** A call is back from outside and has its place in its lane, where those behind it wait for it. */
+  back({ orderingKey, received }: Job): void {
+    if (orderingKey === undefined || received.held === undefined) return;
+    this.#heldOf(received.partition).here.add(offsetOf(received));
+  }
+
+  /** The first call of the same key that goes before this one and is not back: only when it is this one can have its turn. */
+  awaited({ orderingKey, received }: Job): ParkedCall | undefined {
+    const held = this.#held.get(received.partition.partition);
+    if (held?.known === undefined || orderingKey === undefined) return undefined;
+    return held.known.keys.aheadBesides(orderingKey, offsetOf(received), held.here);
+  }
+
+  /** A call that was on its way out stays. One that came from outside is written down until it has its ending. */
+  stays({ received }: Job): void {
+    const held = this.#held.get(received.partition.partition);
+    held?.leaving.delete(offsetOf(received));
+    if (received.held === undefined) held?.known?.keys.remove(offsetOf(received));
   }
 
   /** A call is not outside any more, whatever the register says. */
@@ -95,10 +136,14 @@ export class Lines {
     const dueMs = Math.round(clock.wall() + (untilMs - clock.now()));
     return andThen(this.#read(received.partition), ({ scope, keys }) => {
       const call = { key, offset: offsetOf(received), dueMs };
+      this.#held.get(received.partition.partition)?.here.delete(call.offset);
       keys.add(call);
       return andThen(register.put(scope, call), (stored): Observable<boolean> => {
-        if (stored) return of(true);
-        this.lost(received.partition);
+        if (stored) {
+          this.#held.get(received.partition.partition)?.leaving.delete(call.offset);
+          return of(true);
+        }
+        this.#forget(received.partition);
         // Somebody else had it meanwhile, who may have written more down.
         return holds(received.partition) ? this.park(job, untilMs) : of(false);
       });
@@ -124,29 +169,48 @@ export class Lines {
     if (!holds(partition)) return of(false);
     const offset = offsetOf(received);
     return andThen(this.#read(partition), ({ scope, keys }) => {
+      this.#held.get(partition.partition)?.here.delete(offset);
       keys.remove(offset);
       return andThen(register.remove(scope, offset), (removed): Observable<unknown> => {
         if (removed) return of(true);
-        this.lost(partition);
+        this.#forget(partition);
         // Somebody else had it meanwhile. Where it is ours again, the line is still written down.
         return this.#remove(received);
       });
     });
   }
 
-  #read({ partition }: AssignedPartition): Observable<Known> {
-    const found = this.#held.get(partition);
-    if (found !== undefined) return found.known === undefined ? found.read$ : of(found.known);
+  #read(partition: AssignedPartition): Observable<Known> {
+    const { known, read$ } = this.#heldOf(partition);
+    return known === undefined ? read$ : of(known);
+  }
+
+  #heldOf({ partition }: AssignedPartition): Held {
+    return this.#held.get(partition) ?? this.#hold(partition, new Map(), new Set());
+  }
+
+  /** What is known is known no more; who is on its way out still is. */
+  #forget({ partition }: AssignedPartition): void {
+    const held = this.#held.get(partition);
+    if (held !== undefined) this.#hold(partition, held.leaving, held.here);
+  }
+
+  #hold(partition: number, leaving: Held['leaving'], here: Held['here']): Held {
     const name = `${this.#parts.clusterId()}/calls/${partition}`;
     const held: Held = {
       known: undefined,
+      leaving,
+      here,
       read$: this.#parts.register.open(name).pipe(
-        map(({ fence, calls }) => (held.known = { scope: { partition: name, fence }, keys: new ParkedKeys(calls) })),
+        map(({ fence, calls }) => {
+          const keys = new ParkedKeys([...calls, ...leaving.values()]);
+          return (held.known = { scope: { partition: name, fence }, keys });
+        }),
         shareReplay({ bufferSize: 1, refCount: true }),
       ),
     };
     this.#held.set(partition, held);
-    return held.read$;
+    return held;
   }
 }
 

@@ -22,6 +22,11 @@ export class ParkedKeys {
     return this.#lines.size;
   }
 
+  /** Calls outside. */
+  get calls(): number {
+    return this.#keyOf.size;
+  }
+
   has(offset: number): boolean {
     return this.#keyOf.has(offset);
   }
@@ -55,6 +60,18 @@ export class ParkedKeys {
       const first = line.offsets[line.first];
       if (first === undefined || first >= offset) return undefined;
       const call = line.calls.get(first);
+      if (call !== undefined) return call;
+    }
+  }
+
+  /** The first call of a key, before that offset, that is not among `besides`. */
+  aheadBesides(key: string, offset: number, besides: ReadonlySet<number>): ParkedCall | undefined {
+    const line = this.#lines.get(key);
+    if (line === undefined) return undefined;
+    for (let at = line.first; ; at++) {
+      const one = line.offsets[at];
+      if (one === undefined || one >= offset) return undefined;
+      const call = besides.has(one) ? undefined : line.calls.get(one);
       if (call !== undefined) return call;
     }
   }

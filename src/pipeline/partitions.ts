@@ -14,7 +14,10 @@ interface Held {
 }
 
 /** What of the rings partitions open, close and hold. */
-type Rings = Pick<RingSet<AssignedPartition, unknown>, 'open' | 'drop' | 'hold' | 'release'>;
+type Rings = Pick<
+  RingSet<AssignedPartition, { readonly received: Pick<Received, 'record'> }>,
+  'open' | 'drop' | 'hold' | 'release' | 'peek'
+>;
 
 /** Reason under which a partition is paused while too much of it is unfinished. */
 const tooFarAhead = 'commit-distance';
@@ -63,6 +66,16 @@ export class Partitions {
     if (finished) held.tracker.done(offset);
     if (held.tracker.full) this.#rings.hold(partition, tooFarAhead);
     return !finished;
+  }
+
+  /** Whether all of a partition up to that offset has been read and has left its ring. */
+  passed(topic: string, partition: number, offset: number): boolean {
+    for (const [assigned, { tracker }] of this.#held) {
+      if (assigned.topic !== topic || assigned.partition !== partition) continue;
+      const first = this.#rings.peek(assigned)?.received.record.offset ?? Infinity;
+      return tracker.next > offset && first > offset;
+    }
+    return false;
   }
 
   /** A record's terminal record is durable. */

@@ -30,5 +30,8 @@ export function roomsOf(destination: { readonly name: string; readonly place: st
   return rooms;
 }
 
+/** Where those wait whose lane is full, until fewer are on their way out. */
+export const leavingRoom = 'leaving';
+
 /** Where what is left of a cancelled call waits for its end. */
 export const cancelledRoom = (id: string): string => `cancelled:${id}`;

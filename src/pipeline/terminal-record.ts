@@ -57,13 +57,13 @@ export function terminalOf(item: Decoded, ending: Ending, clock: Clock): Termina
 }
 
 /** The record of a call that waits: its own, untouched, and a header with what it has behind it. */
-function heldRecord(job: Job, { untilMs, why }: Extract<Ending, { kind: 'held' }>, clock: Clock): Terminal {
+function heldRecord(job: Job, { untilMs, why, awayMs }: Extract<Ending, { kind: 'held' }>, clock: Clock): Terminal {
   const { record, partition } = job.received;
   const headers = record.headers.filter(([name]) => name !== heldHeader);
   const state = Buffer.from(heldText(heldStateFor(job, untilMs, why, clock)));
   return {
     record: {
-      topic: tierFor(untilMs - clock.now()).topic,
+      topic: tierFor(awayMs ?? untilMs - clock.now()).topic,
       // Where its key's other records are read, however its producer chose that.
       partition: partition.partition,
       key: record.key,

@@ -1,8 +1,13 @@
 import { type Observable, of, Subject, take } from 'rxjs';
 
 import type { FairLanes } from '../operators/lanes/fair-lanes.ts';
+import type { Place } from '../operators/lanes/lane.ts';
 
 import type { Decoded, Job, Scheduled } from './job.ts';
+import { leavingRoom } from './rooms.ts';
+
+// Who leaves needs a turn until its record is written. While that takes long, others go on.
+const shareOfLeaving = 0.25;
 
 /** What a call takes with its turn and gives back exactly once: a place at its upstream's door and a promise of quota. */
 export class Turns {
@@ -10,16 +15,25 @@ export class Turns {
   readonly #returned: (job: Job) => void;
   readonly #taken = new Map<string, number>();
   readonly #idle$ = new Subject<void>();
+  readonly #mostLeaving: number;
+  readonly #leaving = new Set<Job>();
 
-  /** @param returned told of each call that went back to its lane */
-  constructor(lanes: FairLanes<Decoded>, returned: (job: Job) => void = () => undefined) {
+  /** @param maxInTurn turns out at once @param returned told of each call that went back to its lane */
+  constructor(lanes: FairLanes<Decoded>, maxInTurn: number, returned: (job: Job) => void = () => undefined) {
     this.#lanes = lanes;
     this.#returned = returned;
+    this.#mostLeaving = Math.max(1, Math.floor(maxInTurn * shareOfLeaving));
+  }
+
+  /** Whether one more may have a turn only to leave because its lane is full. */
+  get mayLeave(): boolean {
+    return this.#leaving.size < this.#mostLeaving;
   }
 
   /** The lane let the call through. */
   begin(job: Job): void {
     job.underWay = true;
+    if (job.awayMs !== undefined) this.#leaving.add(job);
     if (job.needsNothing) return;
     // Who comes only to end, because it is too late, is let through beyond the places.
     job.door.placed = job.destination.working.tryAcquire();
@@ -64,7 +78,17 @@ export class Turns {
   back(job: Job, turn: Scheduled, notBeforeMs: number): void {
     job.underWay = false;
     this.leaveDoor(job);
-    turn.again(notBeforeMs, job.appointed);
+    this.#hasLeft(job);
+    turn.again(notBeforeMs, job.appointed, job.waitingFor === 'order');
+    this.#returned(job);
+    this.#tellIdle();
+  }
+
+  /** The call was to leave because its lane is full, and goes into that lane after all. */
+  stay(job: Job, turn: Scheduled, place: Place): void {
+    job.underWay = false;
+    this.#hasLeft(job);
+    turn.join(place);
     this.#returned(job);
     this.#tellIdle();
   }
@@ -74,6 +98,7 @@ export class Turns {
     if (item.kind === 'call') {
       item.underWay = false;
       this.leaveDoor(item);
+      this.#hasLeft(item);
     }
     turn.done();
     this.#tellIdle();
@@ -82,6 +107,10 @@ export class Turns {
   /** Emits once, when no record is under way. */
   idle(): Observable<void> {
     return this.#lanes.inTurn === 0 ? of(undefined) : this.#idle$.pipe(take(1));
+  }
+
+  #hasLeft(job: Job): void {
+    if (this.#leaving.delete(job)) this.#lanes.wake(leavingRoom);
   }
 
   #tellIdle(): void {

@@ -10,7 +10,7 @@ export const waitReasons = [
   'token',
   'brake',
   'order',
-  'room',
+  'full-lane',
 ] as const;
 
 /** One of them. */

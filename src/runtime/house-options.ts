@@ -1,5 +1,5 @@
 import type { WorkerConfig } from '../config/config.ts';
-import { type HouseOptions, houseDefaults } from '../pipeline/house.ts';
+import { type HouseOptions, houseDefaults } from '../pipeline/house-options.ts';
 
 // A turn lasts until the terminal record is durable, an attempt only until its answer: so there are more turns than
 // attempts, or slots would stand empty while records are written.
@@ -18,6 +18,7 @@ export function houseOptions({ inFlight, ring, lanes, claims, commit, outcomeLin
     },
     totalHighBytes: ring.totalBytes,
     laneItems: lanes.items,
+    parkFullLanes: lanes.whenFull === 'park',
     maxInTurn: inFlight * turnsPerAttempt,
     commitEveryMs: commit.intervalMs,
     commitEveryRecords: commit.everyDone,

@@ -49,6 +49,7 @@ const faultSpanMs = 40_000;
 /** The plan of a seed: sizes, calls and faults. Some worlds are calm, some have one kind of trouble, some all of it. */
 export function planOf(seed: number): Plan {
   const draws = new Draws(seed);
+  if (seed % 12 === 5) return floodPlan(seed, draws);
   if (draws.chance(0.05)) return isolationPlan(seed, draws);
   const sizes = sizesOf(draws);
   const calls = callsOf(draws);
@@ -75,6 +76,36 @@ function isolationPlan(seed: number, draws: Draws): Plan {
   });
   const faults: Fault[] = [{ kind: 'upstream', upstream: 'news', atMs: 0, forMs, how }];
   return { seed, sizes, calls, faults, spared: 'feishu' };
+}
+
+/** One upstream gets far more at once than its rate; some of the other's calls stand behind that. */
+function floodPlan(seed: number, draws: Draws): Plan {
+  const replicas = draws.whole(1, 2);
+  const sizes: Sizes = {
+    ...sizesOf(draws),
+    replicas,
+    partitions: draws.whole(1, 2),
+    ringCapacity: 64,
+    laneItems: draws.whole(40, 80),
+    maxInTurn: draws.whole(4, 32),
+    concurrency: draws.whole(2, 4),
+    processSlots: 32,
+    perSecond: draws.whole(1, 2),
+  };
+  const keys = draws.whole(3, 30);
+  const kind = draws.pick<CallKind>(['reaction', 'read']);
+  const base = { chat: 'oc_1', ttlMs: undefined, retry: true, priority: 'normal', answers: [], large: false } as const;
+  const flood = Array.from({ length: draws.whole(100, 200) }, (_, n): PlannedCall => {
+    const key = draws.chance(0.7) ? `k${draws.whole(1, keys)}` : null;
+    return { ...base, id: `c${n}`, atMs: draws.between(0, 1_000), kind, key };
+  });
+  const behind = Array.from({ length: draws.whole(3, 8) }, (_, n): PlannedCall => {
+    const kind = draws.pick<CallKind>(['post', 'get']);
+    return { ...base, id: `n${n}`, atMs: draws.between(5_000, 40_000), kind, key: `news ${n}` };
+  });
+  const calls = [...flood, ...behind].sort((a, b) => a.atMs - b.atMs);
+  const faults = draws.chance(0.3) ? [] : faultsOf(draws, sizes, calls.length);
+  return { seed, sizes, calls, faults, ...(faults.length === 0 ? { spared: 'news' } : {}) };
 }
 
 function sizesOf(draws: Draws): Sizes {

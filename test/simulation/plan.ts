@@ -93,5 +93,5 @@ export interface Plan {
   readonly calls: readonly PlannedCall[];
   readonly faults: readonly Fault[];
   /** Nothing happens to this upstream, nor to the house: its calls must not feel what happens to the other. */
-  readonly spared?: 'feishu';
+  readonly spared?: 'feishu' | 'news';
 }

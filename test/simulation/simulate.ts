@@ -80,12 +80,13 @@ function checkBounds({ house, process }: Replica, { audit, plan: { sizes } }: Wo
 function checkIdle(replica: Replica, { audit }: World): void {
   const { house, process, openPermits } = replica;
   if (!process.alive) return;
-  const { lanes, rings, keeper } = house;
+  const { lanes, rings, keeper, overflow } = house;
   const leaks: (readonly [what: string, count: number])[] = [
     ['records in lanes', lanes.size],
     ['turns', lanes.inTurn],
     ['records in rings', rings.size],
     ['claims', keeper.size],
+    ['calls counted in lanes', overflow.stats().here],
     ['permits of breakers', openPermits()],
     ['paused partitions', [...rings.stats()].filter(({ paused }) => paused).length],
   ];

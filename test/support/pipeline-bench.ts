@@ -9,7 +9,8 @@ import { headerText, type InRecord, type RecordHeaders } from '../../src/model/r
 import type { Result } from '../../src/model/result.ts';
 import { leaseDefaults } from '../../src/pipeline/claim-keeper.ts';
 import { dispatchPipeline } from '../../src/pipeline/dispatch-pipeline.ts';
-import { createHouse, type House, houseDefaults, type HouseOptions } from '../../src/pipeline/house.ts';
+import { type HouseOptions, houseDefaults } from '../../src/pipeline/house-options.ts';
+import { createHouse, type House } from '../../src/pipeline/house.ts';
 import type { Settled } from '../../src/pipeline/job.ts';
 import { Slots } from '../../src/pipeline/slots.ts';
 import { tracedSink } from '../../src/pipeline/trace/traced-sink.ts';
@@ -21,6 +22,7 @@ import type { Tracer } from '../../src/ports/tracer.ts';
 
 import { type BenchUpstream, benchDestination } from './bench-destination.ts';
 import { HeldSink } from './held-sink.ts';
+import type { DeadLetter } from './read-dead-letter.ts';
 import { RememberingLogger } from './remembering-logger.ts';
 import { tracesTo } from './remembering-tracer.ts';
 import { ScriptedTokens } from './scripted-tokens.ts';
@@ -39,6 +41,8 @@ export interface BenchOptions {
   readonly random?: Random;
   readonly house?: Partial<HouseOptions>;
   readonly resultBytes?: number;
+  /** Largest record of the delay topics. */
+  readonly delayBytes?: number;
   /** How each worker reaches what counts starts; default: one log in memory, for all of them. */
   readonly quota?: (time: VirtualTime) => QuotaLog;
   /** Default: nothing is measured. */
@@ -47,16 +51,6 @@ export interface BenchOptions {
   readonly processSlots?: number;
   /** Where the spans of each worker go; default: nothing is traced. */
   readonly tracer?: Tracer;
-}
-
-/** A dead letter, read. */
-export interface DeadLetter {
-  readonly record: InRecord;
-  readonly reason: string | undefined;
-  readonly class: string | undefined;
-  readonly origin: string | undefined;
-  readonly attempts: number;
-  readonly history: DeadLetterHistory;
 }
 
 /** One worker of the bench: the real pipeline with its own upstream side. */
@@ -89,7 +83,7 @@ export class PipelineBench {
     this.#options = options;
     this.#random = options.random ?? seededRandom(1);
     this.#quota = new MemoryQuotaLog(this.time);
-    const { partitions = 1, resultBytes } = options;
+    const { partitions = 1, resultBytes, delayBytes } = options;
     this.store = openEmbedded({
       data: 'memory',
       clock: this.time,
@@ -99,8 +93,8 @@ export class PipelineBench {
       nextTurn: (task) => void this.time.after(0, task),
       topics: [
         { name: 'calls', partitions },
-        ...delayTopics.map((name) => ({ name, partitions })),
-        { name: 'results', partitions: 1, ...(resultBytes === undefined ? {} : { maxMessageBytes: resultBytes }) },
+        ...delayTopics.map((name) => ({ name, partitions, ...upTo(delayBytes) })),
+        { name: 'results', partitions: 1, ...upTo(resultBytes) },
         { name: 'dead-letters', partitions: 1 },
       ],
     });
@@ -241,3 +235,5 @@ export class PipelineBench {
     return this.#options.upstreams ?? { feishu: {}, news: {} };
   }
 }
+
+const upTo = (bytes: number | undefined) => (bytes === undefined ? {} : { maxMessageBytes: bytes });

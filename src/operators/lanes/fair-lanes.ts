@@ -1,35 +1,18 @@
 import { LarkspurError } from '../../model/errors.ts';
 import { Listeners } from '../listeners.ts';
 
-import { type ClassWeights, DeficitRounds } from './deficit-rounds.ts';
-import { Lane, type LaneEntry, type LaneState, type Place } from './lane.ts';
+import { DeficitRounds } from './deficit-rounds.ts';
+import { Lane, type LaneEntry, type Place } from './lane.ts';
 import { NotBeforeHeap } from './not-before-heap.ts';
+import type { FairLanesOptions, LaneStats } from './options.ts';
 import type { Turn } from './turn.ts';
 import { type RoomStats, WaitingRooms } from './waiting-rooms.ts';
-
-/** What may be set for lanes. */
-export interface FairLanesOptions {
-  /** Items queued and in turn together; an integer >= 1. Default 4096. */
-  readonly capacityItems?: number;
-  /** The same for one lane. Default: no bound of its own. */
-  readonly laneCapacityItems?: number;
-  /** Default 8 : 4 : 1. */
-  readonly weights?: ClassWeights;
-}
 
 /** What the head of a lane may do. `untilMs` is `Infinity` for "until the room is woken". */
 export type Gate = { readonly kind: 'go' } | { readonly kind: 'wait'; readonly room: string; readonly untilMs: number };
 
 /** Nothing stands in the way. */
 export const go: Gate = { kind: 'go' };
-
-/** Figures of all lanes. */
-export interface LaneStats {
-  readonly queued: number;
-  readonly inTurn: number;
-  readonly lanes: Readonly<Record<LaneState, number>>;
-  readonly rooms: readonly RoomStats[];
-}
 
 /**
  * Order and fairness: FIFO per lane with one item in turn, deficit round robin over classes and tenants, and a waiting room
@@ -104,6 +87,11 @@ export class FairLanes<T> {
     if (!this.hasRoom || !this.laneHasRoom(place.lane)) {
       throw new LarkspurError('internal', 'lanes: an item came although there is no room');
     }
+    this.#put(item, place);
+    this.#changed.notify();
+  }
+
+  #put(item: T, place: Place): void {
     let lane = place.lane === undefined ? undefined : this.#lanes.get(place.lane);
     if (lane === undefined) {
       lane = new Lane<T>(place.lane);
@@ -115,7 +103,6 @@ export class FairLanes<T> {
     this.#size += 1;
     if (lane.queue?.room !== undefined) lane.queue.room.items += 1;
     this.#settle(lane);
-    this.#changed.notify();
   }
 
   /** The next item whose lane is ready and whose gate says go; `undefined` when there is none now. */
@@ -214,25 +201,39 @@ export class FairLanes<T> {
     this.#inTurn += 1;
     const turn: Turn<T> = {
       item,
-      again: (notBeforeMs, appointed = false) => {
+      again: (notBeforeMs, appointed = false, yields = false) => {
         if (lane.turn !== turn) return;
         this.#release(lane);
         lane.appointed = appointed;
         this.#size += 1;
-        lane.state = 'asleep';
-        lane.alarm = this.#asleep.add(notBeforeMs, lane);
+        if (yields && lane.yieldHead()) this.#settle(lane);
+        else {
+          lane.state = 'asleep';
+          lane.alarm = this.#asleep.add(notBeforeMs, lane);
+        }
+        this.#changed.notify();
+      },
+      join: (place) => {
+        if (lane.turn !== turn) return;
+        this.#pass(lane);
+        this.#put(item, place);
         this.#changed.notify();
       },
       done: () => {
         if (lane.turn !== turn) return;
-        this.#release(lane);
-        lane.shift();
-        this.#settle(lane);
+        this.#pass(lane);
         this.#changed.notify();
       },
     };
     lane.turn = turn;
     return turn;
+  }
+
+  /** The turn of its head is over: the lane goes on with its next item. */
+  #pass(lane: Lane<T>): void {
+    this.#release(lane);
+    lane.shift();
+    this.#settle(lane);
   }
 
   /** Takes a lane out of whatever it is in. */

@@ -161,6 +161,15 @@ export class Lane<T> implements Linked<Lane<T>> {
     this.length -= 1;
   }
 
+  /** Lets its head go behind those that came while it was in turn and stand before it. `false`: there are none. */
+  yieldHead(): boolean {
+    const { head } = this;
+    if (head?.next === undefined || orderOf(head) <= orderOf(head.next)) return false;
+    this.shift();
+    this.push(head.item, head.place);
+    return true;
+  }
+
   /** Its items in order, with what it does. */
   *entries(): IterableIterator<LaneEntry<T>> {
     const { head, state, queue, alarm } = this;

@@ -169,6 +169,11 @@ export class RingSet<P, T> {
     return item;
   }
 
+  /** The oldest item of a partition, left in place. */
+  peek(partition: P): T | undefined {
+    return this.#slots.get(partition)?.ring.peek();
+  }
+
   /** Keeps a partition paused until `release` with the same reason. What it already handed over is still served. */
   hold(partition: P, reason: string): void {
     const slot = this.#slots.get(partition);

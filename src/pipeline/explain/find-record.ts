@@ -5,7 +5,10 @@ import type { House } from '../house.ts';
 import type { Decoded } from '../job.ts';
 
 /** What of a house is looked at. */
-export type Looked = Pick<House, 'lanes' | 'rings' | 'lines' | 'clock' | 'claims' | 'sink' | 'pauses' | 'maxInTurn'>;
+export type Looked = Pick<
+  House,
+  'lanes' | 'rings' | 'lines' | 'overflow' | 'clock' | 'claims' | 'sink' | 'pauses' | 'maxInTurn'
+>;
 
 /** A record that is meant: by the id of its call, or by its place. */
 export type RecordRef =

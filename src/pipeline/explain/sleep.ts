@@ -4,7 +4,7 @@ import type { Job } from '../job.ts';
 import { lastSaid } from './attempt-steps.ts';
 import { findRecord, type Looked } from './find-record.ts';
 import { placeText } from './places.ts';
-import { behindOutside, breaker, paused, quota, waitWords, wallTime } from './wait-words.ts';
+import { behindOutside, breaker, fullLane, paused, quota, waitWords, wallTime } from './wait-words.ts';
 
 /** A call that waits for a time, and what is behind that. */
 export function asleep(job: Job, untilMs: number, house: Looked): Wait[] {
@@ -53,7 +53,7 @@ function sleeping(job: Job, untilMs: number, house: Looked): Wait {
     case 'retry':
     case 'half-hour':
     case 'upstream-slots':
-    case 'room':
+    case 'full-lane':
     case undefined:
       return {
         what: 'retry',
@@ -75,6 +75,7 @@ export function outside(job: Job, house: Looked): Wait[] {
 
 function outsideFor(job: Job, house: Looked): Wait {
   if (job.waitingFor === 'order') return behindOutside(job, house);
+  if (job.waitingFor === 'full-lane') return fullLane(job, house);
   const ended = lastSaid(job.attempts);
   return {
     what: 'delay',

@@ -19,7 +19,7 @@ export const waitWords: Readonly<Record<WaitReason, string>> = {
   token: 'a token',
   brake: 'its upstream, which suddenly refuses everything',
   order: 'an earlier call of its key',
-  room: 'room',
+  'full-lane': 'room in the lane of its tenant',
 };
 
 /** A monotonic time as people read it; nothing for "until something happens". */
@@ -110,6 +110,18 @@ export function turnIsMissing({ lanes, maxInTurn }: Looked): Wait[] {
       cure: 'if it lasts: `larkspur topics check` and `larkspur doctor`; worker.inFlight sets how many there may be',
     },
   ];
+}
+
+/** Its tenant has more here than its share, so it waits in a delay topic. */
+export function fullLane(job: Job, { overflow }: Looked): Wait {
+  const { call, plan, destination } = job;
+  const whose = call.tenant ?? call.app;
+  return {
+    what: 'full-lane',
+    on: plan.limits[0]?.key ?? destination.name,
+    why: `${whose === undefined ? 'callers without a tenant have' : `${whose} has`} ${overflow.here(job)} calls of this API before it in this worker, its full share, so it waits in a delay topic and others go on`,
+    cure: 'nothing: it comes back when the others have gone. Fewer calls, or a higher tier at the platform, make it faster',
+  };
 }
 
 /** An earlier call of its key waits in a delay topic. */

@@ -14,7 +14,7 @@ const ofWait = {
   token: 'token',
   brake: 'retry',
   order: 'order',
-  room: 'queue',
+  'full-lane': 'queue',
 } as const satisfies Record<WaitReason, Cause>;
 
 const ofStage = {

@@ -1,25 +1,34 @@
 import type { Observable, OperatorFunction } from 'rxjs';
 
+import { shortestOutsideMs } from '../../model/delay-topics.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
+import type { FairLanes } from '../../operators/lanes/fair-lanes.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { ParkedCall } from '../../ports/parked-register.ts';
 import { isCancelled } from '../endings.ts';
-import type { Ended, Job, Scheduled } from '../job.ts';
+import type { Decoded, Ended, Job, Scheduled } from '../job.ts';
+import type { Overflow } from '../overflow.ts';
 import { waitUntil, type Waiting } from '../waiting.ts';
 import type { WaitReason } from '../waits.ts';
+
+import { placeOf } from './schedule.ts';
 
 /** What hold needs. */
 export interface HoldContext extends Waiting {
   readonly log: Logger;
   readonly minWorkMs: number;
+  readonly overflow: Overflow;
+  readonly lanes: FairLanes<Decoded>;
 }
 
 type Held = Observable<Scheduled | Ended> | Scheduled | Ended | undefined;
 
 // While the register cannot be read nobody knows who is outside.
 const registerLookMs = 500;
+// Until all before it has been read again.
+const earlyLookMs = 200;
 
 /**
  * Waiting outside: a call whose wait is long leaves for a delay topic before anybody claims it, one that comes back from
@@ -29,8 +38,20 @@ export function hold(context: HoldContext): OperatorFunction<Scheduled, Schedule
   return eachOf((turn: Scheduled): Held => {
     const { item } = turn;
     // Who is cancelled acts no more, so it may end before those ahead of it.
-    return item.kind === 'call' && !isCancelled(item) ? holdOne(item, turn, context) : turn;
+    if (item.kind !== 'call' || isCancelled(item)) return turn;
+    return item.awayMs === undefined ? holdOne(item, turn, context) : leave(item, item.awayMs, turn, context);
   });
+}
+
+/** Its lane is full. Where that cannot be written down any more it goes into it after all. */
+function leave(job: Job, awayMs: number, turn: Scheduled, { clock, lines, turns, overflow }: HoldContext): Held {
+  if (lines.mayLeave(job)) {
+    const untilMs = clock.now() + awayMs;
+    return { kind: 'ended', item: job, turn, ending: { kind: 'held', untilMs, why: 'full-lane', awayMs } };
+  }
+  overflow.stays(job);
+  turns.stay(job, turn, placeOf(job));
+  return undefined;
 }
 
 function holdOne(job: Job, turn: Scheduled, context: HoldContext): Held {
@@ -51,7 +72,11 @@ function afterReading(job: Job, turn: Scheduled, context: HoldContext): Held {
   // To read takes the register over: that is for the owner of the partition alone, and may have been on its way for long.
   if (!lines.holds(job.received.partition)) return waitUntil(job, turn, clock.now(), 'order', context);
   if (!lines.readable()) return waitUntil(job, turn, clock.now() + registerLookMs, 'order', context);
-  return andThen(lines.read(job.received.partition), (): Held => holdOne(job, turn, context));
+  return andThen(
+    lines.read(job.received.partition),
+    // Meanwhile one may have come that goes before it.
+    (): Held => (job.mayBeEarly ? waitUntil(job, turn, clock.now(), 'order', context) : holdOne(job, turn, context)),
+  );
 }
 
 interface Wait {
@@ -61,10 +86,11 @@ interface Wait {
 
 /** What a call has to wait for before it may be claimed; `undefined` for nothing. */
 function longestOf(job: Job, context: HoldContext): Wait | undefined {
-  const { lines, clock, log } = context;
+  const { lines, overflow, lanes, clock, log } = context;
   const { longWait, leaving } = job;
   const ahead = lines.ahead(job);
-  if (longWait === undefined && leaving === undefined && ahead === undefined) return undefined;
+  const isEarly = overflow.isEarly(job);
+  if (longWait === undefined && leaving === undefined && ahead === undefined && !isEarly) return undefined;
   const nowMs = clock.now();
   if (longWait !== undefined && longWait.untilMs <= nowMs) job.longWait = undefined;
   const waits: Wait[] = [];
@@ -82,6 +108,8 @@ function longestOf(job: Job, context: HoldContext): Wait | undefined {
     }
     waits.push({ untilMs, why: 'order' });
   }
+  // Where there is no room left, what is to be read first cannot come.
+  if (isEarly) waits.push({ untilMs: nowMs + (lanes.hasRoom ? earlyLookMs : shortestOutsideMs), why: 'order' });
   job.leaving = undefined;
   const longest = waits.reduce((one, other) => (other.untilMs > one.untilMs ? other : one));
   return longest.untilMs > nowMs ? longest : undefined;

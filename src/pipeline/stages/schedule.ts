@@ -9,8 +9,9 @@ import { halfHourOf } from '../half-hour.ts';
 import { freshAnswer, mayHaveFallback, maySaveCall } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
 import { type Lines, offsetOf } from '../lines.ts';
+import type { Overflow } from '../overflow.ts';
 import { pausedRoom, type Pauses } from '../pauses.ts';
-import { cancelledRoom, halfHourRoom, limitRoom } from '../rooms.ts';
+import { cancelledRoom, halfHourRoom, leavingRoom, limitRoom } from '../rooms.ts';
 import type { Turns } from '../turns.ts';
 import { shouldLeave } from '../waiting.ts';
 import type { WaitReason } from '../waits.ts';
@@ -20,6 +21,7 @@ export interface ScheduleContext {
   readonly lanes: FairLanes<Decoded>;
   readonly demand: Demand;
   readonly turns: Turns;
+  readonly overflow: Overflow;
   /** Turns out at once, over all upstreams, until their terminal records are durable. */
   readonly maxInTurn: number;
   readonly clock: Clock;
@@ -28,10 +30,15 @@ export interface ScheduleContext {
 
 /**
  * Order and fairness: records of one ordering key go one after the other, priorities and tenants take turns, and nobody
- * is let through that could not start at once. Emits a turn; the lane goes on when the turn ends.
+ * is let through that could not start at once. What a tenant has beyond its share goes by itself, to leave for a delay topic.
+ * Emits a turn; the lane goes on when the turn ends.
  */
 export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Scheduled> {
-  const { lanes, turns, demand, maxInTurn, clock, timers } = context;
+  const { lanes, turns, overflow, demand, maxInTurn, clock, timers } = context;
+  const place = (item: Decoded): Place => {
+    if (item.kind !== 'call' || overflow.comes(item)) return placeOf(item);
+    return { ...placeOf(item), lane: undefined };
+  };
   return (decoded$) =>
     decoded$.pipe(
       inLanes({ lanes, place, demand, maxInTurn, clock, timers }),
@@ -45,8 +52,8 @@ export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Sc
     );
 }
 
-/** Where a record queues. Records without a key, and those that need no work, wait for nobody. */
-function place(item: Decoded): Place {
+/** Where a record queues when its lane is not full. Records without a key, and those that need no work, wait for nobody. */
+export function placeOf(item: Decoded): Place {
   const { partition } = item.received;
   if (item.kind !== 'call') return { lane: undefined, owner: partition, priority: 'normal', tenant: '', cost: 1 };
   return {
@@ -71,6 +78,7 @@ export function laneOf({ partition }: AssignedPartition, key: string | undefined
 interface GateContext {
   readonly turns: Turns;
   readonly lines: Lines;
+  readonly overflow: Overflow;
   readonly pauses: Pick<Pauses, 'has'>;
   readonly minWorkMs: number;
   readonly wall: () => number;
@@ -85,10 +93,18 @@ const pauseLookMs = 5_000;
  * Whether the head of a lane could start now, and if not, which room it waits in and until when. Takes nothing: what it
  * finds free is taken in the attempt. Who would wait for long is let through to leave for a delay topic.
  */
-export function gate(item: Decoded, nowMs: number, { turns, lines, pauses, minWorkMs, wall }: GateContext): Gate {
+export function gate(
+  item: Decoded,
+  nowMs: number,
+  { turns, lines, overflow, pauses, minWorkMs, wall }: GateContext,
+): Gate {
   if (item.kind !== 'call' || item.over) return go;
   // It ends out of its turn, which takes an answer of the claims' store: then what is left of it goes.
   if (item.pulled === 'now') return { kind: 'wait', room: cancelledRoom(item.id), untilMs: nowMs + cancelLookMs };
+  if (item.awayMs !== undefined) {
+    item.needsNothing = true;
+    return turns.mayLeave ? go : { kind: 'wait', room: leavingRoom, untilMs: Infinity };
+  }
   item.adoptPolicies();
   item.needsNothing = false;
   const lastStartMs = item.deadlineMs - minWorkMs;
@@ -105,7 +121,7 @@ export function gate(item: Decoded, nowMs: number, { turns, lines, pauses, minWo
   const { destination, plan } = item;
   if (nowMs > lastStartMs) return go;
   // Its own wait, and whoever is before it, come first: what it would wait for here it does not need yet.
-  if ((item.longWait?.untilMs ?? 0) > nowMs || lines.ahead(item) !== undefined) return go;
+  if ((item.longWait?.untilMs ?? 0) > nowMs || overflow.isEarly(item) || lines.ahead(item) !== undefined) return go;
   item.needsNothing = maySaveCall(item) && freshAnswer(item, wall()) !== undefined;
   if (item.needsNothing) return go;
   if (pauses.has(destination.name)) {

@@ -14,6 +14,7 @@ import type { Instruments } from '../instruments.ts';
 import type { Decoded, Ended, Ending, HeldClaim, Job, Settled } from '../job.ts';
 import type { Lines } from '../lines.ts';
 import type { OutcomeLines } from '../outcome-lines.ts';
+import type { Overflow } from '../overflow.ts';
 import type { Partitions } from '../partitions.ts';
 import { cancelledRoom } from '../rooms.ts';
 import type { MinuteBook } from '../spike/minute-book.ts';
@@ -21,7 +22,7 @@ import { type Terminal, terminalOf, withoutBody } from '../terminal-record.ts';
 import { endFacts } from '../trace/facts.ts';
 import type { Turns } from '../turns.ts';
 
-import { laneOf } from './schedule.ts';
+import { laneOf, placeOf } from './schedule.ts';
 
 /** What settle needs. */
 export interface SettleContext {
@@ -34,6 +35,7 @@ export interface SettleContext {
   readonly partitions: Partitions;
   readonly sink: RecordSink;
   readonly turns: Turns;
+  readonly overflow: Overflow;
   readonly instruments: Instruments;
   readonly outcomes: OutcomeLines;
   readonly minutes: MinuteBook;
@@ -83,7 +85,7 @@ function cancel(id: string, ended: Ended, context: SettleContext): Observable<Se
 
 function settled(
   { item, turn, ending }: Ended,
-  { turns, clock, instruments, cancellations, lanes, outcomes, minutes }: SettleContext,
+  { turns, overflow, clock, instruments, cancellations, lanes, outcomes, minutes }: SettleContext,
 ): Settled {
   turns.end(item, turn);
   const nowMs = clock.now();
@@ -94,6 +96,7 @@ function settled(
   }
   if (item.kind === 'call') {
     item.over = true;
+    overflow.ended(item, ending.kind !== 'held');
     cancellations.over(item);
     if (item.pulled === 'now') {
       // What is left of it makes room for those behind.
@@ -180,7 +183,10 @@ function smaller(ended: Ended, limitBytes: number, context: SettleContext): Obse
     item.fitsOutside = false;
     item.writesTo = undefined;
     item.spent.endsAtMs = undefined;
-    context.turns.back(item, turn, ending.untilMs);
+    if (item.awayMs !== undefined) {
+      context.overflow.stays(item);
+      context.turns.stay(item, turn, placeOf(item));
+    } else context.turns.back(item, turn, ending.untilMs);
     return undefined;
   }
   const result = resultOf(ending);

@@ -183,12 +183,13 @@ export class Audit {
 
   /** G5: calls of an upstream that is well wait for nobody else. */
   checkIsolation(): void {
-    if (this.#world.plan.spared === undefined) return;
+    const { spared } = this.#world.plan;
+    if (spared === undefined) return;
     const nowMs = this.#world.clock.now();
     for (const { call, ending, producedMs } of this.#byOrigin.values()) {
-      const other = call.kind === 'post' || call.kind === 'get';
-      if (!other && ending === undefined && nowMs - producedMs > sparedMs)
-        this.fail('G5', `${call.id} has waited for ${sparedMs} ms while only the other upstream is sick`);
+      const upstream = call.kind === 'post' || call.kind === 'get' ? 'news' : 'feishu';
+      if (upstream === spared && ending === undefined && nowMs - producedMs > sparedMs)
+        this.fail('G5', `${call.id} has waited for ${sparedMs} ms while only the other upstream is sick or full`);
     }
   }
 

@@ -3,7 +3,8 @@ import { BreakerRegistry } from '../../../src/operators/breaker/breaker-registry
 import type { Breaker, Permit } from '../../../src/operators/breaker/breaker.ts';
 import { breakerDefaults } from '../../../src/operators/breaker/options.ts';
 import type { Destination } from '../../../src/pipeline/destination.ts';
-import { createHouse, type House, houseDefaults } from '../../../src/pipeline/house.ts';
+import { houseDefaults } from '../../../src/pipeline/house-options.ts';
+import { createHouse, type House } from '../../../src/pipeline/house.ts';
 import { Slots } from '../../../src/pipeline/slots.ts';
 import type { CallPlan, Profile } from '../../../src/ports/profile.ts';
 import type { TokenSource } from '../../../src/ports/token-source.ts';

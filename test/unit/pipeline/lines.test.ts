@@ -79,7 +79,7 @@ describe('the line of a key', () => {
     } as unknown as Job;
     const turns = { back: (_: Job, __: unknown, atMs: number) => backMs.push(atMs) };
     const context = { lines, clock, turns, minWorkMs: 0, log: undefined } as unknown as Parameters<typeof hold>[0];
-    of({ item: job, again: () => undefined, done: () => undefined })
+    of({ item: job, again: () => undefined, join: () => undefined, done: () => undefined })
       .pipe(hold(context))
       .subscribe();
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { FairLanes, type FairLanesOptions, type Gate, go } from '../../../../src/operators/lanes/fair-lanes.ts';
+import { FairLanes, type Gate, go } from '../../../../src/operators/lanes/fair-lanes.ts';
+import type { FairLanesOptions } from '../../../../src/operators/lanes/options.ts';
 
 import { at, owner, serve, take } from './support.ts';
 
@@ -64,6 +65,41 @@ describe('FairLanes: order', () => {
     expect(lanes.roomStats('r')).toBeUndefined();
     expect(serve(lanes)).toEqual(['a1']);
     expect(lanes.roomStats('r')).toMatchObject({ lanes: 1, items: 1 });
+  });
+
+  it('lets one that waits for another go behind it when that one came while it was in turn', () => {
+    const lanes = lanesWith();
+    lanes.add('a5', at('a', { order: 5 }));
+    const a5 = take(lanes);
+    lanes.add('a3', at('a', { order: 3 }));
+    lanes.add('a7', at('a', { order: 7 }));
+    a5.again(1_000, false, true);
+    expect(serve(lanes, 5)).toEqual(['a3', 'a5', 'a7']);
+    lanes.add('b5', at('b', { order: 5 }));
+    const b5 = take(lanes);
+    lanes.add('b7', at('b', { order: 7 }));
+    b5.again(1_000, false, true);
+    expect(serve(lanes, 5)).toEqual([]);
+    expect(serve(lanes, 1_000)).toEqual(['b5', 'b7']);
+    expect({ size: lanes.size, inTurn: lanes.inTurn }).toEqual({ size: 0, inTurn: 0 });
+  });
+
+  it('takes an item out of a lane of its own into another, where it waits by its order', () => {
+    const lanes = lanesWith();
+    lanes.add('a2', at('a', { order: 2 }));
+    lanes.add('a4', at('a', { order: 4 }));
+    lanes.add('a3', at(undefined, { order: 3, tenant: 'other' }));
+    lanes.add('a1', at(undefined, { order: 1, tenant: 'other' }));
+    const a2 = take(lanes);
+    const [a3, a1] = [take(lanes), take(lanes)];
+    expect([a2.item, a3.item, a1.item]).toEqual(['a2', 'a3', 'a1']);
+    for (const turn of [a3, a1]) turn.join(at('a', { order: Number(turn.item.slice(1)) }));
+    expect({ size: lanes.size, inTurn: lanes.inTurn }).toEqual({ size: 3, inTurn: 1 });
+    expect(lanes.next(0)).toBeUndefined();
+    a1.join(at('b'));
+    a2.done();
+    expect(serve(lanes)).toEqual(['a1', 'a3', 'a4']);
+    expect({ size: lanes.size, inTurn: lanes.inTurn }).toEqual({ size: 0, inTurn: 0 });
   });
 
   it('offers at once what goes again with a time that has passed', () => {

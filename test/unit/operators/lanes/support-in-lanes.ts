@@ -1,6 +1,7 @@
 import { Demand } from '../../../../src/operators/demand.ts';
-import { FairLanes, type FairLanesOptions, type Gate, go } from '../../../../src/operators/lanes/fair-lanes.ts';
+import { FairLanes, type Gate, go } from '../../../../src/operators/lanes/fair-lanes.ts';
 import type { InLanesOptions } from '../../../../src/operators/lanes/in-lanes.ts';
+import type { FairLanesOptions } from '../../../../src/operators/lanes/options.ts';
 import { VirtualTime } from '../../../support/virtual-time.ts';
 
 import { at } from './support.ts';

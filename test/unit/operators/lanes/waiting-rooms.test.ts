@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { FairLanes, type FairLanesOptions, type Gate, go } from '../../../../src/operators/lanes/fair-lanes.ts';
+import { FairLanes, type Gate, go } from '../../../../src/operators/lanes/fair-lanes.ts';
+import type { FairLanesOptions } from '../../../../src/operators/lanes/options.ts';
 
 import { at, serve, take } from './support.ts';
 

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { afterAll, expect, it } from 'vitest';
+
+import { applyPlan, topicPlan } from '../../../src/runtime/topics.ts';
+import { WorkerProcess } from '../../chaos/world/processes.ts';
+import { KafkaHarness } from '../../support/services/kafka-harness.ts';
+import { describeWithServices } from '../../support/services/provided.ts';
+
+const ofA = 3_000;
+const ofB = 10;
+const perSecond = 50;
+
+describeWithServices('a tenant with thousands of calls in one partition', (brokers, redisUrl) => {
+  const kafka = new KafkaHarness(brokers);
+  const folder = mkdtempSync(join(tmpdir(), 'larkspur-full-lane-'));
+  const starts: { readonly id: string; readonly atMs: number }[] = [];
+  const upstream = createServer((request, response) => {
+    starts.push({ id: String(request.headers['x-request-id']), atMs: performance.now() });
+    response.writeHead(200).end('{}');
+  });
+  const workers: WorkerProcess[] = [];
+  afterAll(async () => {
+    for (const worker of workers) await worker.kill9();
+    upstream.close();
+    await kafka.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const written = async (tenant: string, count: number): Promise<void> => {
+    await kafka.write(
+      'calls',
+      Array.from({ length: count }, (_, n) => ({
+        partition: 0,
+        key: Buffer.from(`${tenant}-${n % 100}`),
+        value: Buffer.from(JSON.stringify({ id: `${tenant}-${n}`, tenant, upstream: 'news', path: `/articles/${n}` })),
+      })),
+    );
+  };
+
+  it('does not hold up who stands behind it, and its own calls stay in order', async () => {
+    upstream.listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    await applyPlan(kafka.admin, await topicPlan(kafka.admin), () => undefined);
+    const config = join(folder, 'larkspur.yaml');
+    const { port } = upstream.address() as AddressInfo;
+    writeFileSync(
+      config,
+      `kafka: { brokers: [${brokers.join(', ')}], topicPrefix: ${kafka.prefix}, group: ${kafka.prefix}worker }
+redis: { url: ${redisUrl}, keyPrefix: '${kafka.prefix}' }
+upstreams: { news: { baseUrl: 'http://127.0.0.1:${port}', limits: [{ perSecond: ${perSecond} }] } }
+`,
+    );
+    await written('a', ofA);
+    const worker = await WorkerProcess.start(config, join(folder, 'worker.log'));
+    workers.push(worker);
+    const outside = async (): Promise<number> => (await worker.metric('larkspur_full_lane_calls'))[0] ?? 0;
+    while ((await outside()) < ofA - 1_000) await sleep(20);
+    const arrivedMs = performance.now();
+    await written('b', ofB);
+    const ofTenant = (tenant: string) => starts.filter(({ id }) => id.startsWith(`${tenant}-`));
+    while (ofTenant('b').length < ofB) await sleep(20);
+    // All of A's were written before, and take a minute.
+    expect(ofTenant('a').length).toBeLessThan(ofA / 2);
+    expect(arrivedMs).toBeLessThan(ofTenant('b')[0]?.atMs ?? 0);
+    expect((await worker.metric('larkspur_held_total')).reduce((sum, one) => sum + one, 0)).toBeLessThan(ofA * 3);
+    // Long enough for the first of them to come back.
+    while (ofTenant('a').length < perSecond * 16) await sleep(100);
+    const last = new Map<number, number>();
+    for (const { id } of ofTenant('a')) {
+      const n = Number(id.slice(2));
+      expect(n).toBeGreaterThan(last.get(n % 100) ?? -1);
+      last.set(n % 100, n);
+    }
+    expect(new Set(starts.map(({ id }) => id)).size).toBe(starts.length);
+  });
+});
