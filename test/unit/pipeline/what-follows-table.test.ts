@@ -31,27 +31,31 @@ const cells = Object.entries(answers).flatMap(([kind, row]) =>
   ),
 );
 
+/** A call that gets this answer again and again. */
+function told({
+  answer,
+  maxAttempts,
+  ttlMs,
+  budget,
+}: Omit<(typeof cells)[number], 'kind' | 'end' | 'repeats' | 'credit'>) {
+  const bench = new PipelineBench({ upstreams: { feishu: { breaker: 'off', retry: { maxAttempts, budget } } } });
+  bench.upstream().script = () => answer;
+  bench.start();
+  bench.call(read('r', ttlMs === undefined ? {} : { ttlMs }));
+  const ends = () => [...bench.results.map(({ status }) => status), ...bench.deadLetters.map((dead) => dead.reason)];
+  bench.run(2.5 * hourMs);
+  return { bench, ends };
+}
+
+// A refusal says nothing of the call: without a deadline it waits on, until it is let through.
+const waitsOn = ({ kind, ttlMs }: (typeof cells)[number]) => kind === 'rate-limited' && ttlMs === undefined;
+
 describe('what follows an answer', () => {
-  it.each(cells)(
+  it.each(cells.filter((cell) => !waitsOn(cell)))(
     'P27: $kind again and again, $maxAttempts attempts, $ttlMs ms to the deadline, credit of $credit: one end, within the policy',
-    ({ kind, answer, end, repeats, maxAttempts, ttlMs, budget }) => {
-      const bench = new PipelineBench({ upstreams: { feishu: { breaker: 'off', retry: { maxAttempts, budget } } } });
-      bench.upstream().script = () => answer;
-      bench.start();
-      bench.call(read('r', ttlMs === undefined ? {} : { ttlMs }));
-      const ends = () => [
-        ...bench.results.map(({ status }) => status),
-        ...bench.deadLetters.map((dead) => dead.reason),
-      ];
-      bench.run(2.5 * hourMs);
-      // A refusal says nothing of the call: without a deadline it waits on, until it is let through.
-      if (kind === 'rate-limited' && ttlMs === undefined) {
-        expect(ends()).toEqual([]);
-        bench.upstream().script = () => answers.success.answer;
-        bench.run(60_000);
-        expect(ends()).toEqual(['ok']);
-        return;
-      }
+    (cell) => {
+      const { bench, ends } = told(cell);
+      const { end, repeats, maxAttempts, ttlMs } = cell;
       const late = repeats === 'charged' && maxAttempts > 1 && ttlMs === 4_000;
       expect(ends()).toEqual([late ? 'deadline_passed' : end]);
       const made = bench.upstream().attempts;
@@ -61,6 +65,17 @@ describe('what follows an answer', () => {
       // Nothing more comes of it.
       bench.run(6 * hourMs);
       expect([ends().length, bench.upstream().attempts.length]).toEqual([1, made.length]);
+    },
+  );
+
+  it.each(cells.filter(waitsOn))(
+    'P27: $kind again and again, $maxAttempts attempts, no deadline, credit of $credit: it waits until it is let through',
+    (cell) => {
+      const { bench, ends } = told(cell);
+      expect(ends()).toEqual([]);
+      bench.upstream().script = () => answers.success.answer;
+      bench.run(60_000);
+      expect(ends()).toEqual(['ok']);
     },
   );
 });
