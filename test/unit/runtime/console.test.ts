@@ -33,7 +33,11 @@ data: memory
 logLevel: silent
 listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
 apps: [{ id: cli_a, secret: sandbox }]
-upstreams: { feishu: { baseUrl: '${sandbox.url}', slo: { objective: 0.99, latencyMs: 1000 } } }
+upstreams:
+  feishu:
+    baseUrl: '${sandbox.url}'
+    slo: { objective: 0.99, latencyMs: 1000 }
+    groups: { contacts: { paths: ['/open-apis/contact/*'], concurrency: 7 } }
 `);
     files.remove();
     served = await serve(config, [], { worker: true, ingress: false });
@@ -120,7 +124,7 @@ upstreams: { feishu: { baseUrl: '${sandbox.url}', slo: { objective: 0.99, latenc
       const url = `${served.adminUrl}/?lang=${lang}&ref=${encodeURIComponent('<b>m-1</b>')}`;
       const picture = pictures === undefined ? {} : { picture: `${pictures}/console-${lang}-${width}.png` };
       const page = await visit(browser!, url, { width, height: 1_400, ...picture });
-      for (const text of [...texts, 'has not answered yet', 'POST /open-apis/im/v1/messages'])
+      for (const text of [...texts, 'has not answered yet', 'POST /open-apis/im/v1/messages', '0 / 7'])
         expect(page).toContain(text);
       expect(page).toMatch(new RegExp(`lang="${lang === 'zh' ? 'zh-CN' : 'en'}"`));
       expect(page).not.toContain('<b>m-1</b>');
