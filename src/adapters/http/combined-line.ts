@@ -11,6 +11,7 @@ export interface Answered {
   readonly status: number;
   /** Of the body; `undefined`: not known. */
   readonly bytes: number | undefined;
+  /** Shown without its query, which may hold a secret. */
   readonly referer: string | undefined;
   readonly agent: string | undefined;
 }
@@ -24,7 +25,7 @@ export function combinedLine(request: Answered): string {
   const [year = '', month = '', day = ''] = date.split('-');
   const at = `${day}/${months[Number(month) - 1] ?? ''}/${year}:${time.slice(0, 8)} +0000`;
   const asked = `${method} ${route} HTTP/${httpVersion}`;
-  return `${from} - ${client ?? '-'} [${at}] ${quoted(asked)} ${status} ${bytes ?? '-'} ${quoted(referer)} ${quoted(agent)}`;
+  return `${from} - ${client ?? '-'} [${at}] ${quoted(asked)} ${status} ${bytes ?? '-'} ${quoted(referer?.replace(/[?#].*$/s, ''))} ${quoted(agent)}`;
 }
 
 /** As Nginx: what would end the quotes or the line stands as `\xXX`. */

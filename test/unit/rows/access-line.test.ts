@@ -21,7 +21,7 @@ describe('the access line of the ingress', () => {
       handle: () => of(jsonResponse(422, { wrong: true })),
     };
     const port = await start([door], { log });
-    const headers = { 'user-agent': 'probe "x"\\1', referer: 'http://a/b' };
+    const headers = { 'user-agent': 'probe "x"\\1', referer: 'http://a/b?code=hush#hush' };
     await httpAsk(port, '/v1/calls/secret?token=hush', { method: 'POST', headers, body: '{}' });
     const line = await vi.waitFor(() => {
       const found = log.lines.find(({ fields }) => 'combined' in fields);
