@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 
-import { section } from './schema-upstream.ts';
+import { section } from './schema-parts.ts';
 
 /** The section `chaos`. */
 export const chaosSchema = section(

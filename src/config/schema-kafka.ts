@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 
-import { oneOf, section } from './schema-upstream.ts';
+import { oneOf, section } from './schema-parts.ts';
 
 /** Pattern of a port: 1 to 65535. */
 export const port = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})';

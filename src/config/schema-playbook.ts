@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-import { oneOf } from './schema-upstream.ts';
+import { oneOf } from './schema-parts.ts';
 
 const closed = { additionalProperties: false };
 const text = (description: string, maxLength = 2_000) => Type.String({ minLength: 1, maxLength, description });

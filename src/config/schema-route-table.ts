@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 
+import { ms, section } from './schema-parts.ts';
 import { routeSchema } from './schema-route.ts';
-import { ms, section } from './schema-upstream.ts';
 import { bytes, items } from './schema-worker.ts';
 
 /** The section `routeTable`. */

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 
-import { promise, section } from './schema-upstream.ts';
+import { section } from './schema-parts.ts';
+import { promise } from './schema-upstream.ts';
 
 const expression = (description: string) => Type.String({ minLength: 1, maxLength: 20_000, description });
 

@@ -2,7 +2,8 @@ import { type Static, Type } from '@sinclair/typebox';
 
 import { injectedFaultSchema } from '../model/injected-fault.ts';
 
-import { oneOf, section, upstreamSchema } from './schema-upstream.ts';
+import { oneOf, section } from './schema-parts.ts';
+import { upstreamSchema } from './schema-upstream.ts';
 import { items } from './schema-worker.ts';
 
 /** What can be measured of a run; `workers` cannot see all of it from outside. */

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 
-import { ms, oneOf, section } from './schema-upstream.ts';
+import { ms, oneOf, section } from './schema-parts.ts';
 
 /** A number of bytes. */
 export const bytes = (description: string) => Type.Integer({ minimum: 1024, maximum: 2 ** 31, description });

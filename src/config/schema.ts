@@ -2,9 +2,10 @@ import { type Static, Type } from '@sinclair/typebox';
 
 import { chaosSchema } from './schema-chaos.ts';
 import { kafka, port, secret } from './schema-kafka.ts';
+import { headerName, oneOf, section } from './schema-parts.ts';
 import { profiles, routeTable } from './schema-route-table.ts';
 import { routeSchema } from './schema-route.ts';
-import { headerName, oneOf, section, upstreamSchema } from './schema-upstream.ts';
+import { upstreamSchema } from './schema-upstream.ts';
 import { bytes, items, workerSchema } from './schema-worker.ts';
 
 const address = Type.String({

@@ -1,7 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { LarkspurError } from '../model/errors.ts';
 
-import { openStores, type Stores, type WorldParts } from './stores.ts';
+import { openStores } from './open-stores.ts';
+import type { Stores, WorldParts } from './stores.ts';
 
 /** Opens the stores; `undefined` when another process holds the data folder, most likely our own `up`. */
 export function openUnlessHeld(config: Config, parts: WorldParts): Stores | undefined {

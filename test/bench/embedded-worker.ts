@@ -11,8 +11,8 @@ import type { OutRecord } from '../../src/model/record.ts';
 import type { House } from '../../src/pipeline/house.ts';
 import type { RecordSink } from '../../src/ports/record-sink.ts';
 import { Tally } from '../../src/runtime/demo/tally.ts';
+import { openStores } from '../../src/runtime/open-stores.ts';
 import { startWorker } from '../../src/runtime/start-worker.ts';
-import { openStores } from '../../src/runtime/stores.ts';
 import { noLogger } from '../support/silent.ts';
 
 /** A worker on the embedded store in memory, in this process. */

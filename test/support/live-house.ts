@@ -11,8 +11,9 @@ import { deadLetterHeaders, type DeadLetterHistory } from '../../src/model/dead-
 import type { LarkspurError } from '../../src/model/errors.ts';
 import { headerText, type InRecord } from '../../src/model/record.ts';
 import type { Result } from '../../src/model/result.ts';
+import { openStores } from '../../src/runtime/open-stores.ts';
 import { startWorker } from '../../src/runtime/start-worker.ts';
-import { openStores, type Stores } from '../../src/runtime/stores.ts';
+import type { Stores } from '../../src/runtime/stores.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox-api.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 

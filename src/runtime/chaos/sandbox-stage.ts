@@ -13,9 +13,10 @@ import { seeded } from '../../sandbox/world-ports.ts';
 import { readTerminals, type Terminal } from '../demo/terminals.ts';
 import { effectsOwed, judge } from '../demo/verdict.ts';
 import { oneValue } from '../one-value.ts';
+import { openStores } from '../open-stores.ts';
 import { type RunningWorker, startWorker } from '../start-worker.ts';
 import { stderrLogger } from '../stderr-logger.ts';
-import { openStores, type Stores, type WorldParts } from '../stores.ts';
+import type { Stores, WorldParts } from '../stores.ts';
 
 import { countsOf } from './counts.ts';
 import { Faults } from './fault-desk.ts';

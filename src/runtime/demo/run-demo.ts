@@ -10,10 +10,11 @@ import type { LarkspurError } from '../../model/errors.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
 import { createSandbox } from '../../sandbox/sandbox.ts';
 import { seeded } from '../../sandbox/world-ports.ts';
+import { openStores } from '../open-stores.ts';
 import { type Report, reportOf } from '../report.ts';
 import { type RunningWorker, startWorker } from '../start-worker.ts';
 import { stderrLogger } from '../stderr-logger.ts';
-import { openStores, type WorldParts } from '../stores.ts';
+import type { WorldParts } from '../stores.ts';
 
 import { chatIds, type DemoCall, demoCalls } from './calls.ts';
 import { type Figures, figuresOf } from './figures.ts';

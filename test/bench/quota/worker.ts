@@ -9,8 +9,8 @@ import { systemClock, systemRandom, systemTimers } from '../../../src/adapters/s
 import { compile } from '../../../src/config/compile.ts';
 import { complete } from '../../../src/config/complete.ts';
 import type { QuotaLog } from '../../../src/ports/quota-log.ts';
+import { openStores } from '../../../src/runtime/open-stores.ts';
 import { startWorker } from '../../../src/runtime/start-worker.ts';
-import { openStores } from '../../../src/runtime/stores.ts';
 import { noLogger, noMetrics } from '../../support/silent.ts';
 
 import { task, type Told } from './task.ts';

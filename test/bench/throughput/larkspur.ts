@@ -9,8 +9,8 @@ import { loadConfig } from '../../../src/config/load.ts';
 import { andThen } from '../../../src/operators/interop/and-then.ts';
 import { tracedSink } from '../../../src/pipeline/trace/traced-sink.ts';
 import type { RecordSink } from '../../../src/ports/record-sink.ts';
+import { openStores } from '../../../src/runtime/open-stores.ts';
 import { startWorker } from '../../../src/runtime/start-worker.ts';
-import { openStores } from '../../../src/runtime/stores.ts';
 
 import { Meter, task } from './child.ts';
 import { watchedByNobody, watchedParts, watchedYaml } from './watched.ts';

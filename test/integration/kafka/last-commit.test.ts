@@ -9,8 +9,8 @@ import { systemClock, systemRandom, systemTimers } from '../../../src/adapters/s
 import { compile } from '../../../src/config/compile.ts';
 import { complete } from '../../../src/config/complete.ts';
 import { delayTopics } from '../../../src/model/delay-topics.ts';
+import { openStores } from '../../../src/runtime/open-stores.ts';
 import { type RunningWorker, startWorker } from '../../../src/runtime/start-worker.ts';
-import { openStores } from '../../../src/runtime/stores.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { describeWithServices } from '../../support/services/provided.ts';
 import { noLogger } from '../../support/silent.ts';

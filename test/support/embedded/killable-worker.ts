@@ -7,8 +7,8 @@ import { compile } from '../../../src/config/compile.ts';
 import { complete } from '../../../src/config/complete.ts';
 import { headerText } from '../../../src/model/record.ts';
 import type { Result } from '../../../src/model/result.ts';
+import { openStores } from '../../../src/runtime/open-stores.ts';
 import { startWorker } from '../../../src/runtime/start-worker.ts';
-import { openStores } from '../../../src/runtime/stores.ts';
 import { noLogger, noMetrics } from '../silent.ts';
 
 const [folder = '', sandboxUrl = '', records = ''] = process.argv.slice(2);

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 
 import { systemClock, systemRandom, systemTimers } from '../../../src/adapters/system/clock.ts';
 import type { Event } from '../../../src/model/event.ts';
+import { openStores } from '../../../src/runtime/open-stores.ts';
 import { sharedTokens } from '../../../src/runtime/shared-tokens.ts';
-import { openStores } from '../../../src/runtime/stores.ts';
 import { ConfigFiles } from '../../support/config-file.ts';
 import { only } from '../../support/only.ts';
 import { RememberingLogger } from '../../support/remembering-logger.ts';

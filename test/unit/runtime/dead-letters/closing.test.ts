@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Cover } from '../../../../src/model/cover.ts';
 import { readFilter } from '../../../../src/model/dead-letters/filter.ts';
 import { LocalDesk } from '../../../../src/runtime/dead-letters/desk.ts';
-import { openStores } from '../../../../src/runtime/stores.ts';
+import { openStores } from '../../../../src/runtime/open-stores.ts';
 import { ConfigFiles } from '../../../support/config-file.ts';
 import { HeldSink } from '../../../support/held-sink.ts';
 import { RememberingLogger } from '../../../support/remembering-logger.ts';

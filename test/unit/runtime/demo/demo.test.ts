@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 
 import { demo, type DemoCommandOptions } from '../../../../src/cli/demo.ts';
 import type { DemoParts } from '../../../../src/runtime/demo/run-demo.ts';
+import { openStores } from '../../../../src/runtime/open-stores.ts';
 import type { Report } from '../../../../src/runtime/report.ts';
-import { openStores } from '../../../../src/runtime/stores.ts';
 
 import { forgetfulSink, generousClaims, keylessSource, sandboxWith, yesSayer } from './mutants.ts';
 

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { concat, ignoreElements, map, of } from 'rxjs';
 
 import type { DemoParts } from '../../../../src/runtime/demo/run-demo.ts';
-import { openStores, type Stores } from '../../../../src/runtime/stores.ts';
+import { openStores } from '../../../../src/runtime/open-stores.ts';
+import type { Stores } from '../../../../src/runtime/stores.ts';
 import type { FaultRule } from '../../../../src/sandbox/faults/fault-rule.ts';
 import type { SandboxOptions } from '../../../../src/sandbox/options.ts';
 import { createSandbox } from '../../../../src/sandbox/sandbox.ts';
