@@ -1,4 +1,8 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 
 import { redriven } from '../../../src/model/dead-letter.ts';
 import { headerText } from '../../../src/model/record.ts';
@@ -13,11 +17,19 @@ import { seededRandom } from '../../support/virtual-time.ts';
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(closeAll);
 
-const route = `
-routes:
-  - on: im.message.receive_v1
-    name: echo
-    call: { path: /open-apis/im/v1/messages, query: { receive_id_type: chat_id }, body: '{"receive_id": event.message.chat_id, "msg_type": "text", "content": event.message.content}' }`;
+const folder = mkdtempSync(join(tmpdir(), 'larkspur-traced-'));
+const handler = join(folder, 'echo.mjs');
+writeFileSync(
+  handler,
+  `export default ({ event: { message } }, ctx) => ctx.call({
+    path: '/open-apis/im/v1/messages',
+    query: { receive_id_type: 'chat_id' },
+    body: { receive_id: message.chat_id, msg_type: 'text', content: message.content },
+  });`,
+);
+afterAll(() => rmSync(folder, { recursive: true }));
+const template = `{ path: /open-apis/im/v1/messages, query: { receive_id_type: chat_id }, body: '{"receive_id": event.message.chat_id, "msg_type": "text", "content": event.message.content}' }`;
+
 /** The names from the first span to one of them, each the parent of the next. */
 function wayTo(name: string, spans: readonly CollectedSpan[]): string[] {
   const way: string[] = [];
@@ -38,33 +50,41 @@ function signed() {
 }
 
 describe('one trace', () => {
-  it('S000-31: goes from a signed webhook over event, route and call to one call of the OpenAPI, and to its result', async () => {
-    const { served, sandbox, records, trace } = await openTracedHouse(route);
-    const { body, headers } = signed();
-    const answer = await fetch(`${served.ingressUrl ?? ''}/feishu/cli_a/events`, { method: 'POST', body, headers });
-    expect(answer.status).toBe(200);
-    const spans = await trace('send results');
-    await vi.waitFor(async () => expect(await records('results')).toHaveLength(1), patience);
+  it.each([
+    ['a template', `call: ${template}`],
+    ['a handler', `handler: '${handler}'`],
+  ])(
+    'S000-31: goes from a signed webhook over event, %s and call to one call of the OpenAPI, and to its result',
+    async (_, to) => {
+      const { served, sandbox, records, trace } = await openTracedHouse(
+        `\nroutes:\n  - { on: im.message.receive_v1, name: echo, ${to} }`,
+      );
+      const { body, headers } = signed();
+      const answer = await fetch(`${served.ingressUrl ?? ''}/feishu/cli_a/events`, { method: 'POST', body, headers });
+      expect(answer.status).toBe(200);
+      const spans = await trace('send results');
+      await vi.waitFor(async () => expect(await records('results')).toHaveLength(1), patience);
 
-    expect(sandbox.effects().effects).toBe(1);
-    expect(wayTo(api, await trace(api))).toEqual([
-      'POST /feishu/:app/events',
-      'send events',
-      'process events',
-      'send calls',
-      'process calls',
-      api,
-    ]);
-    expect(wayTo('send results', spans).slice(-2)).toEqual(['process calls', 'send results']);
-    expect(spans.length).toBeGreaterThanOrEqual(5);
-    expect(new Set(spans.map(({ service }) => service['service.name']))).toEqual(new Set(['larkspur']));
-    // The client and everybody after us can go on with it.
-    const ids = [
-      answer.headers.get('traceresponse'),
-      headerText((await records('results'))[0]!.headers, 'traceparent'),
-    ];
-    expect(ids.map((text) => readTraceparent(text ?? '')?.traceId)).toEqual([spans[0]!.traceId, spans[0]!.traceId]);
-  });
+      expect(sandbox.effects().effects).toBe(1);
+      expect(wayTo(api, await trace(api))).toEqual([
+        'POST /feishu/:app/events',
+        'send events',
+        'process events',
+        'send calls',
+        'process calls',
+        api,
+      ]);
+      expect(wayTo('send results', spans).slice(-2)).toEqual(['process calls', 'send results']);
+      expect(spans.length).toBeGreaterThanOrEqual(5);
+      expect(new Set(spans.map(({ service }) => service['service.name']))).toEqual(new Set(['larkspur']));
+      // The client and everybody after us can go on with it.
+      const ids = [
+        answer.headers.get('traceresponse'),
+        headerText((await records('results'))[0]!.headers, 'traceparent'),
+      ];
+      expect(ids.map((text) => readTraceparent(text ?? '')?.traceId)).toEqual([spans[0]!.traceId, spans[0]!.traceId]);
+    },
+  );
 
   it('shows a retry as two attempts, and a call that is sent again as another one that links back', async () => {
     const { served, sandbox, records, trace, collector } = await openTracedHouse();
