@@ -4,7 +4,7 @@
 // (kill -9 in the middle, against a control), claims (pairs of claim and finish on one Redis), quota (three workers, one
 // quota in a real Redis), isolation (one of four upstreams hangs), avalanche (one becomes slow; against a gateway without
 // walls), backoff (ways to come again), cache (reads through memory, Redis and a source), resilience (one mix of faults for
-// a bare client, a careful one and Larkspur).
+// a bare client, a careful one and Larkspur), parked (100,000 calls in the delay topics of a real Kafka, workers replaced).
 import { parseArgs } from 'node:util';
 
 import { type Report, printReport } from '../../src/runtime/report.ts';
@@ -17,6 +17,7 @@ import { ingressReport } from './ingress/ingress.ts';
 import { isolationReport } from './isolation/isolation.ts';
 import { killReport } from './kill/kill.ts';
 import { operatorsReport } from './operators.ts';
+import { parkedReport } from './parked/parked.ts';
 import { quotaReport } from './quota/quota.ts';
 import { resilienceReport } from './resilience/resilience.ts';
 import { surgeReport } from './surge/surge.ts';
@@ -46,6 +47,7 @@ const scenarios: Readonly<Record<string, (options: BenchOptions) => Promise<Repo
   isolation: isolationReport,
   avalanche: avalancheReport,
   backoff: backoffReport,
+  parked: parkedReport,
   resilience: resilienceReport,
 };
 

@@ -4,8 +4,14 @@ import { join } from 'node:path';
 import { Child, freePorts } from '../../support/services/child.ts';
 
 const main = join(import.meta.dirname, '../../../src/cli/main.ts');
+const programWith = (options: readonly string[]): string[] => [
+  '--import',
+  import.meta.resolve('tsx'),
+  ...options,
+  main,
+];
 /** Arguments with which Node runs the command line. */
-export const program = ['--import', import.meta.resolve('tsx'), main];
+export const program = programWith([]);
 const startLimitMs = 120_000;
 
 /** Values of a metric in a scrape, one per set of labels that holds `labels`. */
@@ -32,12 +38,15 @@ export class WorkerProcess {
     this.logFile = logFile;
   }
 
-  /** Starts one and returns when its admin port answers; it joins the group in the background. */
-  static async start(config: string, logFile: string): Promise<WorkerProcess> {
+  /**
+   * Starts one and returns when its admin port answers; it joins the group in the background.
+   * @param nodeOptions for Node, before the program
+   */
+  static async start(config: string, logFile: string, nodeOptions: readonly string[] = []): Promise<WorkerProcess> {
     const admin = `127.0.0.1:${(await freePorts(1))[0] ?? 0}`;
     const child = new Child(
       process.execPath,
-      [...program, 'worker', '--config', config, '--admin', admin, '--log-level', 'info'],
+      [...programWith(nodeOptions), 'worker', '--config', config, '--admin', admin, '--log-level', 'info'],
       logFile,
     );
     await child.untilReady(() => answers(`http://${admin}/livez`), startLimitMs);
