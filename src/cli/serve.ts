@@ -32,14 +32,14 @@ export async function runRoles(
   const flags = { ...(ingress === undefined ? {} : { ingress }), ...(admin === undefined ? {} : { admin }) };
   const load = (overlays: readonly Overlay[] = []) => loadFrom(options, flags, overlays);
   const loaded = load();
-  const { file } = loaded;
+  const { file, text } = loaded;
   const prepared = await prepare();
   const config = prepared(loaded.config);
   const source =
     file === undefined
       ? undefined
       : {
-          file,
+          ...{ file, text },
           load: (overlays?: readonly Overlay[]) => prepared(load(overlays).config),
           describe: (overlays?: readonly Overlay[]) => describe(loadConfig(inputFrom(options, flags, overlays))),
         };

@@ -41,6 +41,8 @@ export interface ConfigInput {
 export interface Loaded {
   /** `undefined`: there is none. */
   readonly file: string | undefined;
+  /** What the file says; `undefined`: there is none. */
+  readonly text: string | undefined;
   readonly config: Config;
   /** Every value in the words of the file; holds secrets, show it through `describe`. */
   readonly raw: RawConfig;
@@ -57,7 +59,7 @@ const defaultFile = 'larkspur.yaml';
  * @throws LarkspurError `config_invalid` that lists every mistake; no secret stands in it
  */
 export function loadConfig(input: ConfigInput = {}): Loaded {
-  const { file, written, mistakes, sourceOf, fromEnv } = collect(input);
+  const { file, text, written, mistakes, sourceOf, fromEnv } = collect(input);
   const checked = check(written, fromEnv);
   const completed = complete(checked.sound, sourceOf);
   const pem = pemTexts(completed);
@@ -77,11 +79,12 @@ export function loadConfig(input: ConfigInput = {}): Loaded {
   if (config.redis !== undefined && config.kafka === undefined) {
     warnings.push('redis is not used without kafka: embedded mode keeps its claims in the data folder');
   }
-  return { file, config, raw: completed.value, sources: completed.sources, warnings };
+  return { file, text, config, raw: completed.value, sources: completed.sources, warnings };
 }
 
 interface Written {
   readonly file: string | undefined;
+  readonly text: string | undefined;
   readonly written: unknown;
   readonly mistakes: readonly Mistake[];
   readonly sourceOf: (path: Path) => string;
@@ -92,7 +95,7 @@ interface Written {
 function collect(input: ConfigInput): Written {
   const env = input.env ?? process.env;
   const file = input.file ?? (existsSync(defaultFile) ? defaultFile : undefined);
-  const source = file === undefined ? { value: {}, lines: new Map<string, number>(), mistakes: [] } : readFile(file);
+  const source = file === undefined ? { ...nothing, text: undefined } : readFile(file);
   const filled = interpolate(source.value ?? {}, env, readText);
   const mistakes: Mistake[] = [...source.mistakes, ...filled.mistakes];
 
@@ -122,6 +125,7 @@ function collect(input: ConfigInput): Written {
   }
   return {
     file,
+    text: source.text,
     written,
     mistakes,
     fromEnv: (path) => filled.names.has(path),
@@ -181,12 +185,15 @@ function readPlaybooks({ playbooks: files = [], upstreams = {} }: RawConfig, env
   return { playbooks, lines };
 }
 
-function readFile(file: string): ReturnType<typeof readYaml> {
+const nothing: ReturnType<typeof readYaml> = { value: {}, lines: new Map(), mistakes: [] };
+
+function readFile(file: string): ReturnType<typeof readYaml> & { readonly text: string | undefined } {
   try {
-    return readYaml(readText(file), file);
+    const text = readText(file);
+    return { ...readYaml(text, file), text };
   } catch (error) {
     const message = `${file} cannot be read: ${messageOf(error)}`;
-    return { value: {}, lines: new Map(), mistakes: [{ path: [], message }] };
+    return { ...nothing, mistakes: [{ path: [], message }], text: undefined };
   }
 }
 

@@ -37,9 +37,9 @@ export class LiveConfig {
     this.#apply = apply;
     this.#written = this.#read([]);
     this.#inForce = this.#written;
-    const { file } = this.#source;
+    const { file, text } = this.#source;
     const load = (): Config => this.#source.load([...this.#overlays]);
-    return watchConfig({ file, load }, this.#parts, (config) => {
+    return watchConfig({ file, text, load }, this.#parts, (config) => {
       apply(config);
       this.#remember();
       const before = this.#written;

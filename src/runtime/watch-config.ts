@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
 import type { Config } from '../config/config.ts';
@@ -10,6 +11,8 @@ import type { WorldParts } from './stores.ts';
 /** The file that a configuration came from, and how to load it again. */
 export interface ConfigSource {
   readonly file: string;
+  /** What the file said when it was loaded; default: what it says when somebody begins to watch it. */
+  readonly text?: string | undefined;
   /** @param overlays what lies over it for a time @throws LarkspurError `config_invalid` */
   load(overlays?: readonly Overlay[]): Config;
   /** Every value in force and where it came from. */
@@ -29,14 +32,12 @@ export function watchConfig(
 ): () => void {
   const { file } = source;
   const reloads = metrics.counter('larkspur_config_reloads_total', 'Changes of the configuration file', ['outcome']);
-  let seen: string | undefined;
+  let seen = source.text ?? readNow(file);
   let stopped = false;
   let cancel = (): void => undefined;
   const take = (text: string): void => {
-    const first = seen === undefined;
     if (text === seen) return;
     seen = text;
-    if (first) return;
     try {
       apply(source.load());
       reloads.add({ outcome: 'applied' });
@@ -70,4 +71,12 @@ export function watchConfig(
     process.off('SIGHUP', begin);
     cancel();
   };
+}
+
+function readNow(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
 }

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Config } from '../../../src/config/config.ts';
 import { describe as described } from '../../../src/config/describe.ts';
 import { LiveConfig } from '../../../src/runtime/live-config.ts';
+import { watchConfig } from '../../../src/runtime/watch-config.ts';
 import { ConfigFiles } from '../../support/config-file.ts';
 import { RememberingLogger } from '../../support/remembering-logger.ts';
 import { noMetrics } from '../../support/silent.ts';
@@ -74,5 +75,23 @@ describe('the configuration of a process at work', () => {
     expect([valueOf(live, 'logLevel'), valueOf(live, 'upstreams.news.concurrency')]).toEqual(['"info"', '8']);
     files.write('upstreams: [');
     expect(valueOf(live, 'upstreams.news.concurrency')).toBe('8');
+  });
+
+  it('applies a change that came while the process was starting', async () => {
+    const file = files.write(written);
+    const { config, text } = files.loadFile(file);
+    expect(config.upstreams['news']?.concurrency).toBe(16);
+    files.write(written.replace('16', '8'));
+    const applied = await new Promise<Config>((apply) => {
+      const stop = watchConfig(
+        { file, text, load: () => files.loadFile(file).config },
+        { timers: new VirtualTime(), log: new RememberingLogger(), metrics: noMetrics },
+        (found) => {
+          stop();
+          apply(found);
+        },
+      );
+    });
+    expect(applied.upstreams['news']?.concurrency).toBe(8);
   });
 });
