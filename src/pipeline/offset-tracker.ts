@@ -7,13 +7,15 @@ export const trackerCapacity = 131_072;
 /** Places that are there from the beginning. More are made as long as what is done fits the metadata of a commit. */
 const firstPlaces = 8_192;
 const mostRuns = 600;
+// It pauses for so many, and goes on well below, so that it does not pause and go on with each record that ends.
+const roomyRuns = 450;
 
 /**
  * What of one partition is done, so that a commit never passes an unfinished record.
  *
  * Records are taken in offset order (the log may have holes) and end in any order. Memory is bounded: a ring of offsets that
  * grows up to `capacity` while what is done above the watermark stands in few stretches; when it is {@link full} the partition
- * must pause, nothing is ever dropped.
+ * must pause, nothing is ever dropped. What is done in many stretches can fill it with a record that ends, too.
  */
 export class OffsetTracker {
   readonly #capacity: number;
@@ -37,10 +39,11 @@ export class OffsetTracker {
     this.#next = fromOffset;
   }
 
-  /** Registers a record that was taken. Throws a RangeError when offsets go back or nothing was paused at full. */
+  /** Registers a record that was taken. Throws a RangeError when offsets go back or nothing was paused at the capacity. */
   taken(offset: number): void {
     if (offset < this.#next) throw new RangeError(`offset ${offset} was taken before (next is ${this.#next})`);
-    if (this.full) throw new RangeError(`offset ${offset} taken although ${this.distance} records are unfinished`);
+    if (this.distance >= this.#capacity)
+      throw new RangeError(`offset ${offset} taken although ${this.distance} records are unfinished`);
     if (this.distance > this.#mask) this.#grow();
     const slot = this.#tail++ & this.#mask;
     this.#offsets[slot] = offset;
@@ -92,9 +95,14 @@ export class OffsetTracker {
     return this.#tail - this.#head;
   }
 
-  /** Whether another record must wait. */
+  /** Whether the partition has to pause. Those that were on their way by then are still taken, up to the capacity. */
   get full(): boolean {
     return this.distance >= this.#capacity || (this.distance >= firstPlaces && this.#runs >= mostRuns);
+  }
+
+  /** Whether a partition that was paused may go on. */
+  get roomy(): boolean {
+    return this.distance < this.#capacity && (this.distance < firstPlaces || this.#runs < roomyRuns);
   }
 
   /** Offsets above the watermark that are done already, ascending. */

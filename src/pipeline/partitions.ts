@@ -84,7 +84,9 @@ export class Partitions {
     if (held === undefined) return;
     held.tracker.done(record.offset);
     this.#doneSinceCommit++;
-    if (!held.tracker.full) this.#rings.release(partition, tooFarAhead);
+    // A record that ends apart from the others can be one stretch too many for the metadata of a commit.
+    if (held.tracker.full) this.#rings.hold(partition, tooFarAhead);
+    else if (held.tracker.roomy) this.#rings.release(partition, tooFarAhead);
   }
 
   /** Records ended since {@link commits} was last asked. */

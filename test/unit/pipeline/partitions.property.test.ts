@@ -91,6 +91,59 @@ const receive = (partition: AssignedPartition, offset: number): Received => ({
   },
 });
 
+const burst = fc.record({
+  take: fc.integer({ min: 0, max: 6_000 }),
+  ends: fc.integer({ min: 0, max: 1_200 }),
+  apart: fc.integer({ min: 1, max: 6 }),
+  from: fc.nat(),
+});
+
+/** However scattered what is done is, a partition that runs takes its next record, and one that is paused goes on in the end. */
+const goesOn = (make: Make) =>
+  fc.property(fc.array(burst, { minLength: 4, maxLength: 16, size: 'max' }), (bursts) => {
+    const source = { paused: false };
+    const partitions = make(
+      new RingSet({
+        sizeOf: () => 1,
+        pause: () => void (source.paused = true),
+        resume: () => void (source.paused = false),
+      }),
+    );
+    const partition = { topic: 'calls', partition: 0, epoch: 1 };
+    partitions.open(partition, 0, null);
+    let next = 0;
+    let open: number[] = [];
+    for (const { take, ends, apart, from } of bursts) {
+      for (let n = 0; n < take && !source.paused; n++) {
+        partitions.take(partition, next);
+        open.push(next++);
+      }
+      const first = from % Math.max(1, open.length);
+      const ending = (at: number): boolean => at >= first && at < first + ends * apart && (at - first) % apart === 0;
+      for (const offset of open.filter((_, at) => ending(at))) partitions.done(receive(partition, offset));
+      open = open.filter((_, at) => !ending(at));
+    }
+    for (const offset of open) partitions.done(receive(partition, offset));
+    const [commit] = partitions.commits();
+    return !source.paused && (next === 0 || commit?.offset === next);
+  });
+
+describe('Partitions, however scattered what is done is', () => {
+  const fewer = { numRuns: 40, seed: 7 };
+
+  it('take each record of a partition that runs, and let a paused one go on', () => {
+    fc.assert(goesOn(real), fewer);
+  });
+
+  it('are caught when they never let one go on', () => {
+    const stuck: Make = (rings) => {
+      rings.release = () => undefined;
+      return real(rings);
+    };
+    expect(fc.check(goesOn(stuck), fewer).failed).toBe(true);
+  });
+});
+
 describe('Partitions, invariant 27', () => {
   it('commits to the first gap of the assignment that runs, whatever ends when', () => {
     fc.assert(commitsToTheGap(real), runs);

@@ -51,6 +51,22 @@ describe('Partitions', () => {
     expect(partitions.commits()).toMatchObject([{ offset: trackerCapacity, metadata: '' }]);
   });
 
+  it('pauses a partition that a record which ends fills, takes what was on its way, and resumes it well below', () => {
+    const { partitions, told } = world();
+    const own = assigned(0);
+    partitions.open(own, 0, null);
+    for (let offset = 0; offset < 9_000; offset++) partitions.take(own, offset);
+    for (let offset = 1; offset < 1_199; offset += 2) partitions.done(received(own, offset));
+    expect(told).toEqual([]);
+    for (let offset = 1_199; offset < 1_300; offset += 2) partitions.done(received(own, offset));
+    expect(told).toEqual(['pause 0']);
+    expect(partitions.take(own, 9_000)).toBe(true);
+    for (let offset = 0; offset < 300; offset += 2) partitions.done(received(own, offset));
+    expect(told).toEqual(['pause 0']);
+    for (let offset = 300; offset < 500; offset += 2) partitions.done(received(own, offset));
+    expect(told).toEqual(['pause 0', 'resume 0']);
+  });
+
   it('counts nothing for an assignment that is over, also when the same partition came back', () => {
     const { partitions } = world();
     const [old, back] = [assigned(0, 1), assigned(0, 2)];
