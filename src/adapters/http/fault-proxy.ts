@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { Agent as SecureAgent, createServer as createSecureServer, request as secureRequest } from 'node:https';
 import { connect, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 
 import { messageOf } from '../../model/errors.ts';
 import type { FaultSubject, InjectedFault } from '../../model/injected-fault.ts';
@@ -149,7 +150,12 @@ function pass(asked: IncomingMessage, reply: ServerResponse, isSecure: boolean, 
       if (rule.acts === true) forward(asked, reply, target.url, options, () => undefined);
       return;
     case 'reset': {
-      const reset = (): void => void asked.socket.resetAndDestroy();
+      // Only a bare TCP socket can be reset; one with TLS in it is cut without a farewell.
+      const { socket } = asked;
+      const reset = (): void => {
+        if (socket instanceof TLSSocket) socket.destroy();
+        else socket.resetAndDestroy();
+      };
       if (rule.acts === true) forward(asked, reply, target.url, options, reset);
       else reset();
     }

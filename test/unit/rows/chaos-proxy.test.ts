@@ -148,7 +148,11 @@ describe('S000-74: the fault proxy and TLS', () => {
     const { port } = far.address() as AddressInfo;
     // Of a host that is opened the sandbox stands in: a client that trusts the certificate of the proxy cannot tell.
     const origins = tls ? [`localhost:${port}=${sandbox.url}/echo`] : [];
-    const { url } = await proxied([{ kind: '503', match: { host: 'localhost', path: '/hit' } }], origins, tls);
+    const rules = [
+      { kind: '503', match: { host: 'localhost', path: '/hit' } },
+      { kind: 'reset', match: { host: 'localhost', path: '/cut' } },
+    ];
+    const { url } = await proxied(rules, origins, tls);
     const agent = new ProxyAgent({ uri: url, requestTls: { ca } });
     closing.push(() => agent.close());
     return async (path: string) => {
@@ -162,6 +166,12 @@ describe('S000-74: the fault proxy and TLS', () => {
     expect((await get('/hit'))[0]).toBe(503);
     const [status, text] = await get('/spared');
     expect([status, JSON.parse(text)]).toMatchObject([200, { path: '/echo/spared' }]);
+  });
+
+  it('cuts a connection there, too, and goes on', async () => {
+    const get = await secured(true);
+    await expect(get('/cut')).rejects.toThrow();
+    expect((await get('/spared'))[0]).toBe(200);
   });
 
   it('without one leaves it closed: what goes through is as the host sent it', async () => {
