@@ -51,7 +51,12 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
 
   plain.on('connect', (asked: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', () => socket.destroy());
-    const authority = asked.url ?? '';
+    // Origins and rules are in small letters; a client may write a host as it likes.
+    const authority = (asked.url ?? '').toLowerCase();
+    if (!URL.canParse(`https://${authority}`)) {
+      socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+      return;
+    }
     socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
     onFirstWord(socket, head, timers, (first) => {
       const host = authority.replace(/:\d+$/, '');

@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -135,6 +136,33 @@ describe('S000-74: the fault proxy in front of a client that knows nothing of it
     await expect(proxied([{ kind: 'nonsense' }, { kind: '503', rate: 2 }])).rejects.toThrow(
       /rules\[0\]\.kind[\s\S]*rules\[1\]\.rate/,
     );
+  });
+});
+
+/** The status that a proxy answers to a CONNECT, and the socket. */
+async function connected(proxyUrl: string, authority: string): Promise<{ status: number; socket: Socket }> {
+  const { hostname, port } = new URL(proxyUrl);
+  const socket = connect(Number(port), hostname);
+  closing.push(() => Promise.resolve(void socket.destroy()));
+  socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n\r\n`);
+  const [head] = (await once(socket, 'data')) as [Buffer];
+  return { status: Number(String(head).split(' ')[1]), socket };
+}
+
+describe('S000-74: the fault proxy and CONNECT', () => {
+  it('refuses a host that is none, and goes on', async () => {
+    const { url } = await proxied([]);
+    expect((await connected(url, 'localhost:99999999')).status).toBe(400);
+    expect((await through(url, 'http://open.feishu.cn/echo/x')).status).toBe(200);
+  });
+
+  it('knows a host in whatever letters it is written', async () => {
+    const { url } = await proxied([]);
+    const { socket } = await connected(url, 'Open.Feishu.CN:443');
+    // No TLS and no HTTP: it is a tunnel to where the host leads, the sandbox, which cannot read it.
+    socket.write(Buffer.from([0x16, 0, 0, 0]));
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    expect(String(head)).toContain('400 Bad Request');
   });
 });
 
