@@ -26,6 +26,8 @@ const replacements: readonly (readonly [pattern: RegExp, by: string])[] = [
   [new RegExp(`(${secretWord}\\s{0,3}:\\s{0,3})(?=[^\\s"',;]{0,200}\\d)[^\\s"',;]{4,8192}`, 'gi'), `$1${mask}`],
   // Credentials in a URL.
   [/(:\/\/)[^\s/@"']{1,512}@/g, `$1${mask}@`],
+  // Whoever knows the address of a group's bot, or of a flow, may post there.
+  [/(\/(?:trigger-web)?hook\/)[\w-]{1,512}/gi, `$1${mask}`],
   // Feishu's tenant, user, app and refresh tokens, and tokens that are JWTs.
   [/(?<![\w-])(?:[taur]|ur)-[\w.-]{16,}/g, mask],
   [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?/g, mask],
@@ -33,7 +35,7 @@ const replacements: readonly (readonly [pattern: RegExp, by: string])[] = [
 
 // In whatever one of the patterns finds stands one of these; in most texts none does, and one look is enough.
 const suspicious =
-  /authorization|cookie|bearer|basic|token|secret|passw|passphrase|key|ticket|:\/\/|[taur]-[\w.-]{16}|eyJ/i;
+  /authorization|cookie|bearer|basic|token|secret|passw|passphrase|key|ticket|hook\/|:\/\/|[taur]-[\w.-]{16}|eyJ/i;
 
 /** Masks what looks like a secret inside a text, and shortens a text of more than 16,384 characters. */
 export type TextRedactor = (text: string) => string;

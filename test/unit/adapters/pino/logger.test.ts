@@ -98,6 +98,8 @@ describe('createLogger', () => {
     'password: hush1hush',
     'Cookie: a=hush1hush; b=hush1hush',
     'Proxy-Authorization: Basic hush1hush==',
+    '/open-apis/bot/v2/hook/hush1hush-0b1c-4d2e',
+    'https://www.feishu.cn/flow/api/trigger-webhook/hush1hush',
   ])('masks the secret in the text %s', (text) => {
     const written = logged((log) => {
       log.info({ text, url: text.startsWith('http') ? new URL(text) : undefined }, text);
