@@ -7,8 +7,7 @@ import type { AssignedPartition, Commit, SourceEvent } from '../../ports/record-
 
 import { type FetchedBatch, tellJump, tellMixed } from './alarms.ts';
 import { coPartitioned } from './assigner.ts';
-import { deliver, type Receiver } from './deliver.ts';
-import { type Fetched, lastOf } from './fetched.ts';
+import { deliver, deliverRest, isPaused, type Receiver } from './deliver.ts';
 import { type GroupTuning, Life } from './life.ts';
 import { type Held, PartitionTable } from './partition-table.ts';
 import { readPositions, toStore } from './positions.ts';
@@ -132,7 +131,9 @@ export class Membership {
       const full = this.#fullName(assigned.topic);
       held.rest = undefined;
       if (next !== undefined) this.#life.seek(full, assigned.partition, next);
+      // The driver remembers pauses, also one that was for what was kept.
       if (paused) this.#life.pause(full, assigned.partition);
+      else this.#life.resume(full, assigned.partition);
     }
     this.#lose(lost);
     const open = [...kept, ...added].filter(({ next }) => next === undefined);
@@ -188,37 +189,27 @@ export class Membership {
       return;
     }
     tellJump(this.#parts, batch, held.next);
-    const taken = this.#deliver(held, { batch, at: 0, until: batch.messages.length });
+    const { taken, broken } = deliver(held, batch, this.#receiver);
+    if (broken !== undefined) this.#hold(held, batch, broken);
     if (taken !== undefined) payload.resolveOffset(taken);
   }
 
   /** Delivers what was left when the partition was paused; only then more is fetched. */
   #goOn(held: Held): void {
-    const { rest } = held;
+    const { rest, assigned } = held;
     if (rest === undefined || held.paused || !this.#taking || !this.#isCurrent(held)) return;
+    const full = this.#fullName(assigned.topic);
     try {
-      this.#deliver(held, rest);
+      const over = deliverRest(held, rest, this.#receiver);
+      if (over && !isPaused(held)) this.#life.resume(full, assigned.partition);
     } catch (error) {
-      this.#giveUp(rest.batch, error);
+      this.#giveUp({ topic: full, partition: assigned.partition }, error);
     }
-    const { topic, partition } = rest.batch;
-    // As the receiver left it.
-    const { rest: left, next = 0, paused }: Held = { ...held };
-    if (left !== undefined) return;
-    // The driver is past what could not be read.
-    if (next <= Number(lastOf(rest))) this.#life.seek(topic, partition, next);
-    else if (!paused) this.#life.resume(topic, partition);
   }
 
-  #giveUp({ topic, partition }: FetchedBatch, cause: unknown): void {
+  #giveUp({ topic, partition }: Pick<FetchedBatch, 'topic' | 'partition'>, cause: unknown): void {
     const message = `records of ${topic}/${partition} cannot be delivered: ${messageOf(cause)}`;
     this.#life.fail(new LarkspurError('kafka_consumer_failed', message, { cause }));
-  }
-
-  #deliver(held: Held, fetched: Fetched): string | undefined {
-    const { taken, broken } = deliver(held, fetched, this.#receiver);
-    if (broken !== undefined) this.#hold(held, fetched.batch, broken);
-    return taken;
   }
 
   /** Nothing is read past what cannot be read. Now and then it is tried again: another replica may have it whole. */

@@ -1,6 +1,6 @@
 import type { AssignedPartition } from '../../ports/record-source.ts';
 
-import type { Fetched } from './fetched.ts';
+import type { Rest } from './rest.ts';
 
 /** What is known about a partition while it is ours. */
 export interface Held {
@@ -9,7 +9,7 @@ export interface Held {
   next: number | undefined;
   paused: boolean;
   /** Fetched, and not delivered yet. */
-  rest: Fetched | undefined;
+  rest: Rest | undefined;
 }
 
 /** What a join of the group changes. */

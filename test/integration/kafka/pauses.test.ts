@@ -3,6 +3,8 @@ import net from 'node:net';
 
 import { afterAll, expect, it, vi } from 'vitest';
 
+import { systemTimers } from '../../../src/adapters/system/clock.ts';
+import type { Timers } from '../../../src/ports/clock.ts';
 import { KafkaHarness } from '../../support/services/kafka-harness.ts';
 import { describeWithKafka } from '../../support/services/provided.ts';
 import { SourceReader } from '../../support/source-reader.ts';
@@ -39,8 +41,47 @@ describeWithKafka('pauses of a partition', (brokers) => {
     expect(reader.values).toEqual(values);
     // A batch is fetched whole, so one that is larger than what is kept comes more than once, but not with every pause.
     expect(readBytes).toBeGreaterThan(records * recordBytes);
-    expect(readBytes).toBeLessThan(2 * records * recordBytes);
+    expect(readBytes).toBeLessThan(4 * records * recordBytes);
     reader.unsubscribe();
     await source.close();
+  });
+
+  it('a rebalance between a resume and what it sets going leaves no partition standing', async () => {
+    const topic = await kafka.topic(4);
+    const perPartition = 50;
+    const values = Array.from({ length: 4 * perPartition }, (_, n) => ({
+      key: Buffer.from(`k${n}`),
+      value: Buffer.from(`${n}`),
+    }));
+    await kafka.write(topic, values);
+    const group = kafka.unique('group');
+    const held: (() => void)[] = [];
+    let holds = true;
+    const timers: Timers = {
+      after: (ms, task) => (ms > 0 || !holds ? systemTimers.after(ms, task) : (held.push(task), () => undefined)),
+    };
+    const source = kafka.member(group, [topic], { timers });
+    const first = new SourceReader(source, (partition) => {
+      // Each is paused in the midst of its first fetch.
+      if (first.valuesOf(partition.partition).length === 10) source.pause(partition);
+    });
+    await first.until(() => first.partitions.length === 4);
+    const paused = () => [0, 1, 2, 3].filter((number) => first.valuesOf(number).length >= 10);
+    await first.until(() => paused().length === 4);
+    for (const partition of first.partitions) source.resume(partition);
+    expect(held).toHaveLength(4);
+
+    const second = new SourceReader(kafka.member(group, [topic]));
+    await second.until(() => second.partitions.length === 2);
+    await first.until(() => first.partitions.length === 2);
+    holds = false;
+    for (const task of held) task();
+    await first.until(() => new Set([...first.values, ...second.values]).size === values.length);
+    for (const { partition } of first.partitions) {
+      const offsets = first.records.filter((one) => one.partition === partition).map(({ offset }) => offset);
+      expect(offsets).toEqual(offsets.map((_, index) => index));
+    }
+    first.unsubscribe();
+    second.unsubscribe();
   });
 });
