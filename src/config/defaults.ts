@@ -33,7 +33,7 @@ export const defaults = {
       lowBytes: 2 * MiB,
       totalBytes: 32 * MiB,
     },
-    lanes: { items: 2_048, whenFull: 'park' },
+    lanes: { items: 2_048, whenFull: 'pause' },
     claims: {
       leaseMs: 30_000,
       renewMs: 10_000,

@@ -11,7 +11,7 @@ export interface HouseOptions {
   readonly totalHighBytes: number;
   /** Records queued in lanes, over all partitions. */
   readonly laneItems: number;
-  /** What a tenant has beyond its share of the lanes goes to a delay topic; else its partition waits. */
+  /** What a tenant has beyond its share of the lanes goes to a delay topic; else its partition waits, as a worker is configured by default. */
   readonly parkFullLanes: boolean;
   readonly maxInTurn: number;
   readonly minWorkMs: number;

@@ -54,6 +54,7 @@ describeWithServices('a tenant with thousands of calls in one partition', (broke
       config,
       `kafka: { brokers: [${brokers.join(', ')}], topicPrefix: ${kafka.prefix}, group: ${kafka.prefix}worker }
 redis: { url: ${redisUrl}, keyPrefix: '${kafka.prefix}' }
+worker: { lanes: { whenFull: park } }
 upstreams: { news: { baseUrl: 'http://127.0.0.1:${port}', limits: [{ perSecond: ${perSecond} }] } }
 `,
     );
