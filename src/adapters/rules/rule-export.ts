@@ -41,6 +41,7 @@ export class RuleExport {
   #cancel: () => void = () => undefined;
   #rounds = 0;
   #running = false;
+  #poked = false;
   #stopped = false;
 
   constructor(parts: RuleExportParts) {
@@ -54,7 +55,9 @@ export class RuleExport {
 
   /** Somebody found nothing on the shelf: looks soon. */
   poke(): void {
-    if (this.#running || this.#stopped) return;
+    // Events that find nothing come faster than the next look: each of them would put it off.
+    if (this.#running || this.#poked || this.#stopped) return;
+    this.#poked = true;
     this.#later(againMs.gone);
   }
 
@@ -66,6 +69,7 @@ export class RuleExport {
 
   async #round(): Promise<void> {
     this.#running = true;
+    this.#poked = false;
     const waitMs = await this.#look().catch(() => againMs.trouble);
     this.#running = false;
     if (!this.#stopped) this.#later(waitMs);

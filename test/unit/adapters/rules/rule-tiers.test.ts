@@ -95,6 +95,24 @@ describe('the rules for an event', () => {
     expect(bench.source.reads).toBe(1);
   });
 
+  it('S004-19: are put back on a shelf that has lost them, also while events ask for them all the time', async () => {
+    const bench = new RuleBench();
+    bench.source.rules = [rule('one', 'im.message')];
+    const { start, routes } = bench.process('a');
+    await start();
+    await routes('im.message');
+    await bench.shelf.write({ buckets: new Map(), exportedAtMs: bench.time.wall(), rules: 0 }, 1_000, 1);
+    await bench.time.advanceAsync(1);
+    expect(await bench.shelf.state()).toBeUndefined();
+
+    for (let n = 0; n < 200; n++) {
+      expect((await routes('im.message')).names).toEqual(['one']);
+      await bench.time.advanceAsync(10);
+    }
+    expect(bench.gone).toBeGreaterThan(2);
+    expect(await bench.shelf.state()).toBeDefined();
+  });
+
   it('S004-20: follow a change of the table after the next export, an hour later at most', async () => {
     const bench = new RuleBench();
     bench.source.rules = [rule('old', 'im.message')];
