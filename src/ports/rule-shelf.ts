@@ -13,7 +13,8 @@ export interface ShelfState {
 /**
  * The rules that all processes share, as they were last exported. A snapshot goes by itself when its time is over.
  *
- * Promises: a bucket is read as it was written, whole; a snapshot under an older fence replaces nothing. All methods reject
+ * Promises: a bucket is read as it was written, whole; a snapshot under an older fence replaces nothing; one whose writing broke off
+ * does not count as written: `state` and `readAll` do not give it. All methods reject
  * with a `LarkspurError` while the shelf cannot be asked, within its time limit.
  */
 export interface RuleShelf {
@@ -24,7 +25,7 @@ export interface RuleShelf {
   state(): Promise<ShelfState | undefined>;
   /** Puts a snapshot in place of the one before. `false`: a newer one stands there. */
   write(snapshot: RuleSnapshot, fence: number, ttlMs: number): Promise<boolean>;
-  /** Lets what stands there stand for so long from now on. `false`: there is nothing, or a part is missing. */
+  /** Lets what stands there stand for so long from now on. `false`: there is nothing, or not all of one snapshot. */
   renew(ttlMs: number): Promise<boolean>;
   /** Whether it can be asked at present. */
   ready(): boolean;

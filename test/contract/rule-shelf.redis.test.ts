@@ -22,6 +22,36 @@ describeWithEachRedis('on Redis', (url) => {
     await once(redis.client, 'ready');
     return { shelf: shelfOn(redis), wait: (ms) => sleep(ms), close: () => redis.close() };
   });
+
+  it('an export that breaks off in the middle counts as not done, and is no snapshot', async () => {
+    const redis = connectRedis(url);
+    await once(redis.client, 'ready');
+    let writes = Infinity;
+    const breaking = {
+      ready: () => redis.ready(),
+      run: ((name, task) =>
+        name === 'rules-put' && writes-- <= 0
+          ? Promise.reject(new Error('cut off'))
+          : redis.run(name, task)) as typeof redis.run,
+    };
+    const keyPrefix = `rules-${randomUUID()}:`;
+    const shelf = new RedisRuleShelf({ redis: breaking, timers: systemTimers, keyPrefix, process: 'p' });
+    const snapshot = (exportedAtMs: number) => ({ buckets: new Map([['a/x', '[1]']]), exportedAtMs, rules: 1 });
+    const exportedAtMs = async () => [(await shelf.state())?.exportedAtMs, (await shelf.readAll())?.exportedAtMs];
+
+    writes = 10;
+    await expect(shelf.write(snapshot(1_000), 1, 60_000)).rejects.toThrow('cut off');
+    expect([await exportedAtMs(), await shelf.renew(60_000)]).toEqual([[undefined, undefined], false]);
+    writes = Infinity;
+    expect(await shelf.write(snapshot(2_000), 2, 60_000)).toBe(true);
+    writes = 10;
+    await expect(shelf.write(snapshot(3_000), 3, 60_000)).rejects.toThrow('cut off');
+    expect([await exportedAtMs(), await shelf.renew(60_000)]).toEqual([[2_000, undefined], false]);
+    writes = Infinity;
+    expect(await shelf.write(snapshot(4_000), 4, 60_000)).toBe(true);
+    expect([await exportedAtMs(), await shelf.renew(60_000)]).toEqual([[4_000, 4_000], true]);
+    await redis.close();
+  });
 });
 
 describeOnEachRedisProgram('rules on a Redis Cluster of three nodes', (program) => {

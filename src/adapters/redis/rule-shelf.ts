@@ -27,6 +27,8 @@ const atOnce = 8;
 const copies = 16;
 const readWithinMs = 100;
 const shardNames = Array.from({ length: shards }, (_, shard) => `rules:{${shard}}`);
+// Tells of the whole: so it is written last, and only when the others are there.
+const [first = '', ...others] = shardNames;
 const script = loadScript('rules');
 
 /**
@@ -54,16 +56,17 @@ export class RedisRuleShelf implements RuleShelf {
   }
 
   async readAll(): Promise<RuleSnapshot | undefined> {
-    const all = await this.#each('rules-all', (client, key) => client.hgetall(key));
-    const heads = all.map((fields) => headOf(fields['']));
-    const [first] = heads;
-    if (first === undefined || heads.some((head) => head === undefined)) return undefined;
+    const all = await this.#each(shardNames, 'rules-all', (client, key) => client.hgetall(key));
+    const head = all[0]?.[''];
+    const known = headOf(head);
+    // Parts of two exports are no snapshot.
+    if (known === undefined || all.some((fields) => fields[''] !== head)) return undefined;
     const buckets = new Map(all.flatMap((fields) => Object.entries(fields).filter(([name]) => name !== '')));
-    return { buckets, exportedAtMs: first.exportedAtMs, rules: first.rules };
+    return { buckets, ...known };
   }
 
   async state(): Promise<ShelfState | undefined> {
-    const key = this.#key(shardNames[0] ?? '');
+    const key = this.#key(first);
     const [head, leftMs] = await this.#parts.redis.run('rules-state', (client) =>
       Promise.all([client.hget(key, ''), client.pttl(key)]),
     );
@@ -75,30 +78,40 @@ export class RedisRuleShelf implements RuleShelf {
     const fields = new Map(shardNames.map((name): [string, string[]] => [name, []]));
     for (const [bucket, text] of buckets) fields.get(shardOf(bucket))?.push(bucket, text);
     const head = `${fence} ${exportedAtMs} ${rules}`;
-    const replies = await this.#each('rules-put', (client, key, name) =>
-      evaluate(client, script, [key], [fence, ttlMs, head, ...(fields.get(name) ?? [])]),
-    );
-    return replies.every((reply) => reply === 1);
+    const put = async (names: readonly string[]): Promise<boolean> => {
+      const replies = await this.#each(names, 'rules-put', (client, key, name) =>
+        evaluate(client, script, [key], [fence, ttlMs, head, ...(fields.get(name) ?? [])]),
+      );
+      return replies.every((reply) => reply === 1);
+    };
+    return (await put(others)) && (await put([first]));
   }
 
   async renew(ttlMs: number): Promise<boolean> {
-    const replies = await this.#each('rules-renew', (client, key) => client.pexpire(key, ttlMs));
-    return replies.every((reply) => reply === 1);
+    const renew = (names: readonly string[]) =>
+      this.#each(names, 'rules-renew', (client, key) =>
+        Promise.all([client.pexpire(key, ttlMs), client.hget(key, '')]),
+      );
+    const rest = await renew(others);
+    if (rest.some(([renewed]) => renewed !== 1)) return false;
+    const [[renewed, head] = [0, null]] = await renew([first]);
+    return renewed === 1 && rest.every(([, other]) => other === head);
   }
 
   ready(): boolean {
     return this.#parts.redis.ready();
   }
 
-  /** Does something to each shard, few at once: together they are much, and each answer has its time. */
+  /** Does something to each of some shards, few at once: together they are much, and each answer has its time. */
   async #each<T>(
+    names: readonly string[],
     name: string,
     task: (client: Redis | Cluster, key: string, shard: string) => Promise<T>,
   ): Promise<readonly T[]> {
     const { redis } = this.#parts;
     const replies: T[] = [];
-    for (let from = 0; from < shards; from += atOnce) {
-      const some = shardNames.slice(from, from + atOnce);
+    for (let from = 0; from < names.length; from += atOnce) {
+      const some = names.slice(from, from + atOnce);
       const run = (shard: string): Promise<T> => redis.run(name, (client) => task(client, this.#key(shard), shard));
       replies.push(...(await Promise.all(some.map(run))));
     }
