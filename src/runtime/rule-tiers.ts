@@ -57,8 +57,7 @@ export function openRuleTiers(
   const world = { clock, timers, random, log, metrics };
   const source = sourceOf(table, parts);
   const reading = new RuleReading({
-    ...world,
-    source,
+    ...{ ...world, source, shelf },
     check: (raw, before) => tableRules(raw, before, known(), (spec) => mistakeIn(spec, timers)),
   });
   const { exportMs, sharedMs: ttlMs, freshMs, entries: maxEntries, bytes: maxBytes } = table;

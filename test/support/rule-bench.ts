@@ -106,8 +106,7 @@ export class RuleBench {
     const world = { clock: time, timers: time, random: seededRandom(name.length), log, metrics };
     const config = { routes: [], upstreams: {} };
     const reading = new RuleReading({
-      ...world,
-      source,
+      ...{ ...world, source, shelf },
       check: (raw, before) => tableRules(raw, before, config, () => undefined),
     });
     const exported = new RuleExport({

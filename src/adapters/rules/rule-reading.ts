@@ -1,9 +1,10 @@
 import { LarkspurError, messageOf } from '../../model/errors.ts';
-import { type Rule, type RuleSnapshot, snapshotOf } from '../../model/rule.ts';
+import { type Rule, rulesIn, type RuleSnapshot, snapshotOf } from '../../model/rule.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Histogram, Metrics } from '../../ports/metrics.ts';
 import type { Random } from '../../ports/random.ts';
+import type { RuleShelf } from '../../ports/rule-shelf.ts';
 import type { RuleSource } from '../../ports/rule-source.ts';
 
 /** What is read, sorted into what can be used and what cannot. */
@@ -16,6 +17,8 @@ export interface CheckedRules {
 /** What a {@link RuleReading} stands on. */
 export interface RuleReadingParts {
   readonly source: RuleSource;
+  /** Where other processes put what they have read. */
+  readonly shelf: Pick<RuleShelf, 'ready' | 'state' | 'readAll'>;
   /** @param before the rules of the last reading: one that is wrong now stays as it was */
   readonly check: (raw: readonly unknown[], before: readonly Rule[]) => CheckedRules;
   readonly clock: Clock;
@@ -90,7 +93,7 @@ export class RuleReading {
     const exportedAtMs = clock.wall();
     try {
       const raw = await source.readAll().finally(() => this.#seconds.observe({}, (clock.now() - startMs) / 1_000));
-      const { rules, refused } = check(raw, this.#rules);
+      const { rules, refused } = check(raw, await this.#before());
       for (const { rule, message } of refused.slice(0, 20)) log.warn({ source: source.name, rule }, message);
       if (this.#failed !== undefined) log.info({ source: source.name }, 'the source of the rules answers again');
       this.#failed = undefined;
@@ -101,6 +104,19 @@ export class RuleReading {
       return snapshot;
     } catch (error) {
       throw this.#note(error);
+    }
+  }
+
+  /** The rules as they were: what this process has read, or what another one has exported since. */
+  async #before(): Promise<readonly Rule[]> {
+    const { shelf } = this.#parts;
+    const readAtMs = this.#last?.snapshot.exportedAtMs ?? -Infinity;
+    try {
+      const state = shelf.ready() ? await shelf.state() : undefined;
+      const shelved = state !== undefined && state.exportedAtMs > readAtMs ? await shelf.readAll() : undefined;
+      return shelved === undefined ? this.#rules : [...shelved.buckets.values()].flatMap((text) => rulesIn(text));
+    } catch {
+      return this.#rules;
     }
   }
 

@@ -222,4 +222,30 @@ describe('the rules for an event', () => {
     expect(bench.log.text).toContain('http://169.254.169.254 is the address of no declared upstream');
     expect(bench.log.text).toContain('the name good is that of another route');
   });
+
+  it('that are wrong stay as any process has exported them last, also where another one reads the table', async () => {
+    const bench = new RuleBench();
+    const [a, b] = [bench.process('a'), bench.process('bb')];
+    const bad = rule('turns-bad', 'x', { wen: 'x' });
+    bench.source.rules = [rule('turns-bad', 'first')];
+    await a.start();
+    await bench.time.advanceAsync(1_000);
+    bench.source.rules = [bad];
+    expect([...(await b.reading.read()).buckets.keys()]).toEqual(['*/first']);
+
+    bench.source.rules = [rule('turns-bad', 'second')];
+    expect(await bench.shelf.write(await b.reading.read(), 1_000, 300_000)).toBe(true);
+    bench.source.rules = [bad];
+    expect([...(await a.reading.read()).buckets.keys()]).toEqual(['*/second']);
+  });
+
+  it('that are wrong stay as this process has read them while the shelf is away', async () => {
+    const bench = new RuleBench();
+    const { reading, start } = bench.process('a');
+    bench.source.rules = [rule('turns-bad', 'first')];
+    await start();
+    bench.shelf.away = true;
+    bench.source.rules = [rule('turns-bad', 'x', { wen: 'x' })];
+    expect([...(await reading.read()).buckets.keys()]).toEqual(['*/first']);
+  });
 });
