@@ -39,7 +39,7 @@ export async function runRoles(
     file === undefined
       ? undefined
       : {
-          ...{ file, text },
+          ...{ file, text, described: describe(loaded) },
           load: (overlays?: readonly Overlay[]) => prepared(load(overlays).config),
           describe: (overlays?: readonly Overlay[]) => describe(loadConfig(inputFrom(options, flags, overlays))),
         };

@@ -35,9 +35,9 @@ export class LiveConfig {
    */
   follow(apply: (config: Config) => void): () => void {
     this.#apply = apply;
-    this.#written = this.#read([]);
+    const { file, text, described } = this.#source;
+    this.#written = described ?? this.#read([]);
     this.#inForce = this.#written;
-    const { file, text } = this.#source;
     const load = (): Config => this.#source.load([...this.#overlays]);
     return watchConfig({ file, text, load }, this.#parts, (config) => {
       apply(config);

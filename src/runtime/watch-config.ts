@@ -13,6 +13,8 @@ export interface ConfigSource {
   readonly file: string;
   /** What the file said when it was loaded; default: what it says when somebody begins to watch it. */
   readonly text?: string | undefined;
+  /** Every value of that text and where it came from; default: as the file says when somebody begins to watch it. */
+  readonly described?: readonly Described[];
   /** @param overlays what lies over it for a time @throws LarkspurError `config_invalid` */
   load(overlays?: readonly Overlay[]): Config;
   /** Every value in force and where it came from. */

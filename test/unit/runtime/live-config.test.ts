@@ -94,4 +94,30 @@ describe('the configuration of a process at work', () => {
     });
     expect(applied.upstreams['news']?.concurrency).toBe(8);
   });
+
+  it('writes down a change that came while the process was starting, and shows what waits for a restart as it was', async () => {
+    const file = files.write(`${written}logLevel: warn\n`);
+    const loaded = files.loadFile(file);
+    files.write(`${written.replace('16', '8')}logLevel: debug\n`);
+    const source = {
+      ...{ file, text: loaded.text, described: described(loaded) },
+      load: () => files.loadFile(file).config,
+      describe: () => described(files.loadFile(file)),
+    };
+    const parts = { timers: new VirtualTime(), log: new RememberingLogger(), metrics: noMetrics };
+    let stop = (): void => undefined;
+    let shown: (path: string) => string | undefined = () => undefined;
+    const audited = await new Promise<unknown>((resolve) => {
+      const audit = { write: (change: unknown) => (resolve(change), '') };
+      const live = new LiveConfig(source, audit, parts);
+      stop = live.follow(() => undefined);
+      shown = (path) => valueOf(live, path);
+    });
+    stop();
+    expect(audited).toMatchObject({
+      from: { 'upstreams.news.concurrency': '16', logLevel: '"warn"' },
+      to: { 'upstreams.news.concurrency': '8', logLevel: '"debug"' },
+    });
+    expect([shown('upstreams.news.concurrency'), shown('logLevel')]).toEqual(['8', '"warn"']);
+  });
 });
