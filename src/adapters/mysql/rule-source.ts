@@ -8,7 +8,7 @@ import { inTime } from '../system/in-time.ts';
 
 /** Which table, and how long it may take. */
 export interface MysqlRuleSourceOptions {
-  /** `mysql://user:password@host:port/database`, `mysqls://` with TLS. */
+  /** `mysql://user:password@host:port/database`, `mysqls://` with TLS, whose certificate must be for that host name. */
   readonly url: string;
   /** With the columns `name`, `position`, `enabled` and `rule`, the last one JSON in the words of a route. */
   readonly table: string;
@@ -40,7 +40,7 @@ export class MysqlRuleSource implements RuleSource {
 
   async readAll(): Promise<readonly unknown[]> {
     const { timeoutMs, timers } = this.#options;
-    const connection = createConnection(this.#connection());
+    const connection = createConnection(connectionOf(this.#options));
     const rows = new Promise<RowDataPacket[]>((resolve, reject) => {
       connection.on('error', reject);
       connection.query<RowDataPacket[]>(this.#sql, (error, found) => (error === null ? resolve(found) : reject(error)));
@@ -63,13 +63,14 @@ export class MysqlRuleSource implements RuleSource {
   close(): Promise<void> {
     return Promise.resolve();
   }
+}
 
-  #connection(): ConnectionOptions {
-    const { url, timeoutMs } = this.#options;
-    const tls = url.startsWith('mysqls:');
-    const uri = tls ? url.replace(/^mysqls:/, 'mysql:') : url;
-    return { uri, connectTimeout: timeoutMs, ...(tls ? { ssl: {} } : {}) };
-  }
+/** How the driver is told. */
+export function connectionOf({ url, timeoutMs }: Pick<MysqlRuleSourceOptions, 'url' | 'timeoutMs'>): ConnectionOptions {
+  const tls = url.startsWith('mysqls:');
+  const uri = tls ? url.replace(/^mysqls:/, 'mysql:') : url;
+  // By itself the driver takes any certificate of an authority it knows, whoever it is for.
+  return { uri, connectTimeout: timeoutMs, ...(tls ? { ssl: { verifyIdentity: true } } : {}) };
 }
 
 /** A row in the words of a route. What is no JSON is no rule, which the check says. */

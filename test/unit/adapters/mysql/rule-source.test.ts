@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { MysqlRuleSource } from '../../../../src/adapters/mysql/rule-source.ts';
+import { connectionOf, MysqlRuleSource } from '../../../../src/adapters/mysql/rule-source.ts';
 import { systemTimers } from '../../../../src/adapters/system/clock.ts';
 import { ScriptedMysql } from '../../../support/scripted-mysql.ts';
 
@@ -35,6 +35,14 @@ describe('rules in a table of MySQL', () => {
       message: expect.stringContaining('/routing/routing_rules: no answer within 80 ms') as unknown,
     });
     await expect.poll(() => mysql.open).toBe(0);
+  });
+
+  it('come with TLS only from a server whose certificate is for its host name', () => {
+    expect(connectionOf({ url: 'mysqls://me:pw@db.example/routing', timeoutMs: 500 })).toEqual({
+      ...{ uri: 'mysql://me:pw@db.example/routing', connectTimeout: 500 },
+      ssl: { verifyIdentity: true },
+    });
+    expect(connectionOf({ url: mysql.url, timeoutMs: 500 })).not.toHaveProperty('ssl');
   });
 
   it('that cannot be reached are an error that names the table, never the password', async () => {
