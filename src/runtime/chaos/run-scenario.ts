@@ -32,36 +32,44 @@ const always: readonly Bound[] = (['lost', 'twice', 'outOfOrder'] as const).map(
 
 /**
  * Plays a scenario on a stage: faults come and go by its times, and all at once when a bound of `abort` is broken, when it has taken
- * `blastRadius.mostMs`, or when somebody stops it. The stage is closed in any case. Rejects when the stage fails.
+ * `blastRadius.mostMs`, or when somebody stops it. A stage that fails breaks it off. The stage is closed in any case, and what may be left
+ * of its faults is a finding.
  */
 export async function runScenario(scenario: Scenario, stage: Stage, options: RunOptions): Promise<ChaosRun> {
+  const startedAt = isoTime(options.clock.wall());
+  const run = await played(scenario, stage, options, startedAt).catch((error: unknown) =>
+    brokenRun(scenario, options, error, startedAt),
+  );
+  const left = await stage.close();
+  return { ...run, findings: [...run.findings, ...left] };
+}
+
+async function played(scenario: Scenario, stage: Stage, options: RunOptions, startedAt: string): Promise<ChaosRun> {
   const { clock } = options;
-  const startedAt = isoTime(clock.wall());
   const startedMs = clock.now();
-  try {
-    await stage.start();
-    const why = await play(scenario, stage, options, startedMs);
-    const figures = { ...(await stage.look()), ...(await stage.conclude()) };
-    const bounds = [...(scenario.target === 'sandbox' ? always : []), ...scenario.expect];
-    const bars = once(barsOf(bounds, figures));
-    const failed = bars.filter(({ pass }) => !pass).map(barText);
-    const verdict = why !== undefined ? 'aborted' : failed.length > 0 ? 'refuted' : 'confirmed';
-    return {
-      ...headOf(scenario, options, startedAt),
-      durationMs: Math.round(clock.now() - startedMs),
-      ...{ verdict, bars, figures },
-      ...(why === undefined ? {} : { why }),
-      findings: [...(why === undefined ? [] : [`aborted: ${why}`]), ...failed],
-    };
-  } finally {
-    await stage.setFaults([]).catch(() => undefined);
-    await stage.close();
-  }
+  await stage.start();
+  const why = await play(scenario, stage, options, startedMs);
+  const figures = { ...(await stage.look()), ...(await stage.conclude()) };
+  const bounds = [...(scenario.target === 'sandbox' ? always : []), ...scenario.expect];
+  const bars = once(barsOf(bounds, figures));
+  const failed = bars.filter(({ pass }) => !pass).map(barText);
+  const verdict = why !== undefined ? 'aborted' : failed.length > 0 ? 'refuted' : 'confirmed';
+  return {
+    ...headOf(scenario, options, startedAt),
+    durationMs: Math.round(clock.now() - startedMs),
+    ...{ verdict, bars, figures },
+    ...(why === undefined ? {} : { why }),
+    findings: [...(why === undefined ? [] : [`aborted: ${why}`]), ...failed],
+  };
 }
 
 /** The entry of a run that was not allowed to begin. */
 export function refusedRun(scenario: Scenario, options: RunOptions, why: string): ChaosRun {
-  const head = headOf(scenario, options, isoTime(options.clock.wall()));
+  return refusedAt(scenario, options, why, isoTime(options.clock.wall()));
+}
+
+function refusedAt(scenario: Scenario, options: RunOptions, why: string, startedAt: string): ChaosRun {
+  const head = headOf(scenario, options, startedAt);
   return { ...head, durationMs: 0, verdict: 'refused', why, bars: [], figures: {}, findings: [] };
 }
 
@@ -77,10 +85,18 @@ async function play(
   { clock, timers, tell, stop }: RunOptions,
   startedMs: number,
 ): Promise<string | undefined> {
-  const seen = { stopped: false };
+  const seen = { stopped: false, tell: (): void => undefined };
   void stop?.then(() => {
     seen.stopped = true;
+    seen.tell();
   });
+  // Whoever stops it waits for nobody's answer.
+  const orStopped = <T>(work: Promise<T>): Promise<T | undefined> =>
+    new Promise((resolve, reject) => {
+      seen.tell = () => resolve(undefined);
+      work.then(resolve, reject);
+      if (seen.stopped) resolve(undefined);
+    });
   let inForce = '';
   for (;;) {
     const elapsedMs = clock.now() - startedMs;
@@ -89,16 +105,18 @@ async function play(
       await stage.setFaults(rules);
       inForce = JSON.stringify(rules);
     }
-    const figures = await stage.look();
+    const figures = (await orStopped(stage.look())) ?? {};
     tell?.(elapsedMs, figures);
     const why = seen.stopped ? 'somebody stopped it' : broken(scenario.abort, figures);
     if (why !== undefined || stage.isOver()) {
       await stage.setFaults([]);
       return why;
     }
-    await new Promise<void>((resolve) => {
-      timers.after(lookEveryMs, resolve);
-    });
+    await orStopped(
+      new Promise<void>((resolve) => {
+        timers.after(lookEveryMs, resolve);
+      }),
+    );
   }
 }
 
@@ -116,7 +134,12 @@ function same(a: Bar, b: Bar): boolean {
 }
 
 /** What went wrong so that a run could not be played at all, as an entry. */
-export function brokenRun(scenario: Scenario, options: RunOptions, error: unknown): ChaosRun {
+export function brokenRun(
+  scenario: Scenario,
+  options: RunOptions,
+  error: unknown,
+  startedAt = isoTime(options.clock.wall()),
+): ChaosRun {
   const why = messageOf(error);
-  return { ...refusedRun(scenario, options, why), verdict: 'aborted', findings: [`the run broke: ${why}`] };
+  return { ...refusedAt(scenario, options, why, startedAt), verdict: 'aborted', findings: [`the run broke: ${why}`] };
 }

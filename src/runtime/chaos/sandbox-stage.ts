@@ -123,13 +123,14 @@ class SandboxStage implements Stage {
     };
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<readonly string[]> {
     this.#cancelNext();
     const { faults, stores, sandbox } = this.#opened;
     await faults.stop();
     await this.#stopWorker();
     await stores.close();
     await sandbox.close();
+    return [];
   }
 
   /** Whether so many pairs have ended, or nothing has for too long. */

@@ -14,6 +14,6 @@ export interface Stage {
   isOver(): boolean;
   /** What is known at the end alone, beside what a look tells. */
   conclude(): Promise<Figures>;
-  /** Leaves nothing behind. */
-  close(): Promise<void>;
+  /** Takes the faults away and leaves nothing behind. Tells, in words, what may be left all the same. */
+  close(): Promise<readonly string[]>;
 }

@@ -1,5 +1,7 @@
 import type { Scenario } from '../../config/scenario.ts';
+import { LarkspurError } from '../../model/errors.ts';
 import type { InjectedFault } from '../../model/injected-fault.ts';
+import { isoTime } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type AdminAddress, askAdmin, askMetrics } from '../admin-client.ts';
 
@@ -15,6 +17,8 @@ interface Looked {
 
 // Faults of a run that died go by themselves so long after its last word.
 const graceMs = 30_000;
+// Who does not answer holds up a run no longer.
+const patienceMs = 5_000;
 
 /** Workers that are there, by their admin ports: faults through `/admin/faults`, figures out of `/metrics` of before and during. */
 export class WorkerStage implements Stage {
@@ -22,13 +26,15 @@ export class WorkerStage implements Stage {
   readonly #workers: readonly AdminAddress[];
   readonly #clock: Clock;
   readonly #by: string;
+  /** Where faults of ours may be in force, and until when they are there at most. */
+  readonly #untilWallMs = new Map<AdminAddress, number>();
   #before: Looked | undefined;
   #startedMs = 0;
 
   /** @param by who runs it, for the audit */
   constructor(scenario: Scenario, workers: readonly AdminAddress[], clock: Clock, by: string) {
     this.#scenario = scenario;
-    this.#workers = workers;
+    this.#workers = workers.map((worker) => ({ ...worker, patienceMs }));
     this.#clock = clock;
     this.#by = by;
   }
@@ -42,7 +48,10 @@ export class WorkerStage implements Stage {
     const { name, durationMs } = this.#scenario;
     const leftMs = Math.max(1_000, durationMs - (this.#clock.now() - this.#startedMs) + graceMs);
     const body = { rules, by: this.#by, reason: `chaos scenario ${name}`, forMs: Math.ceil(leftMs) };
-    await Promise.all(this.#workers.map((worker) => askAdmin(worker, { method: 'PUT', path: '/admin/faults', body })));
+    const concerned = rules.length === 0 ? [...this.#untilWallMs.keys()] : this.#workers;
+    // One that fails must not keep the others from being asked.
+    const ended = await Promise.allSettled(concerned.map((worker) => this.#order(worker, body)));
+    for (const one of ended) if (one.status === 'rejected') throw one.reason as Error;
   }
 
   async look(): Promise<Figures> {
@@ -68,8 +77,23 @@ export class WorkerStage implements Stage {
     return { p50AddedMs: added(0.5), p99AddedMs: added(0.99) };
   }
 
-  close(): Promise<void> {
-    return Promise.resolve();
+  async close(): Promise<readonly string[]> {
+    await this.setFaults([]).catch(() => undefined);
+    return [...this.#untilWallMs].map(
+      ([{ url }, untilMs]) => `faults may still be on at ${url} until ${isoTime(untilMs)}`,
+    );
+  }
+
+  async #order(worker: AdminAddress, body: { readonly rules: readonly InjectedFault[]; readonly forMs: number }) {
+    const ends = body.rules.length === 0;
+    // Who gives no answer may have done it all the same.
+    if (!ends) this.#untilWallMs.set(worker, this.#clock.wall() + body.forMs);
+    await askAdmin(worker, { method: 'PUT', path: '/admin/faults', body }).catch((error: unknown) => {
+      // Where faults are off there are none.
+      if (error instanceof LarkspurError && error.code === 'forbidden') this.#untilWallMs.delete(worker);
+      throw error;
+    });
+    if (ends) this.#untilWallMs.delete(worker);
   }
 
   #pages(): Promise<string[]> {

@@ -20,7 +20,12 @@ expect: [{ figure: deadLetters, atMost: 0 }]
 `;
 
 /** Plays a scenario on a stage that only notes what it is told, in virtual time. */
-async function played(text: string, figuresAt: (ms: number) => Figures, overMs = 10_000, stop?: Promise<unknown>) {
+async function played(
+  text: string,
+  figuresAt: (ms: number) => Figures | Promise<Figures>,
+  overMs = 10_000,
+  stop?: Promise<unknown>,
+) {
   const time = new VirtualTime();
   const steps: [number, string[]][] = [];
   const state = { closed: 0 };
@@ -35,7 +40,7 @@ async function played(text: string, figuresAt: (ms: number) => Figures, overMs =
     conclude: () => Promise.resolve({}),
     close: () => {
       state.closed++;
-      return Promise.resolve();
+      return Promise.resolve(['something is left']);
     },
   };
   const options = {
@@ -46,12 +51,9 @@ async function played(text: string, figuresAt: (ms: number) => Figures, overMs =
     forced: false,
     ...(stop === undefined ? {} : { stop }),
   };
-  const ended = runScenario(readScenario(text, 'FILE'), stage, options).then(
-    (run) => ({ run, error: undefined }),
-    (error: unknown) => ({ run: undefined, error }),
-  );
+  const ended = runScenario(readScenario(text, 'FILE'), stage, options);
   await time.advanceAsync(100_000);
-  return { ...(await ended), steps, state };
+  return { run: await ended, steps, state };
 }
 
 const well = (): Figures => ({ deadLetters: 0, answeredShare: 1 });
@@ -59,7 +61,7 @@ const well = (): Figures => ({ deadLetters: 0, answeredShare: 1 });
 describe('runScenario', () => {
   it('lets faults come and go at their times, and leaves none behind', async () => {
     const { run, steps, state } = await played(written, well);
-    expect(run).toMatchObject({ verdict: 'confirmed', durationMs: 10_000, findings: [] });
+    expect(run).toMatchObject({ verdict: 'confirmed', durationMs: 10_000, findings: ['something is left'] });
     const [before, ...changes] = steps;
     expect(before).toEqual([0, []]);
     expect(changes.slice(0, 4)).toEqual([
@@ -82,13 +84,15 @@ describe('runScenario', () => {
     expect(steps.find(([ms, kinds]) => ms > 2_000 && kinds.length === 0)?.[0]).toBe(2_500);
   });
 
-  it('takes them away and closes the stage also when the stage fails', async () => {
-    const { error, steps, state } = await played(written, (ms) => {
+  it('closes the stage also when the stage fails, and tells what is left', async () => {
+    const { run, state } = await played(written, (ms) => {
       if (ms > 1_500) throw new Error('the worker is gone');
       return well();
     });
-    expect(error).toMatchObject({ message: 'the worker is gone' });
-    expect(steps.at(-1)?.[1]).toEqual([]);
+    expect(run).toMatchObject({
+      ...{ verdict: 'aborted', why: 'the worker is gone', startedAt: '2026-01-01T00:00:00.000Z' },
+      findings: ['the run broke: the worker is gone', 'something is left'],
+    });
     expect(state.closed).toBe(1);
   });
 
@@ -104,11 +108,19 @@ describe('runScenario', () => {
     expect(steps.every(([, kinds]) => kinds.length === 0)).toBe(true);
   });
 
+  it('stops although a worker that is asked gives no answer', async () => {
+    let asked = 0;
+    const hangs = () => (asked++ === 0 ? new Promise<Figures>(() => undefined) : well());
+    const stop = new Promise((resolve) => setImmediate(resolve));
+    const { run } = await played(written, hangs, 10_000, stop);
+    expect(run).toMatchObject({ verdict: 'aborted', why: 'somebody stopped it' });
+  });
+
   it('is refuted by a figure that could not be measured: nothing was shown', async () => {
     const { run } = await played(written.replace('deadLetters, atMost: 0', 'fallbackSuccess, atLeast: 0.99'), well);
     expect(run).toMatchObject({
       verdict: 'refuted',
-      findings: ['fallbackSuccess could not be measured: nothing of the kind happened'],
+      findings: ['fallbackSuccess could not be measured: nothing of the kind happened', 'something is left'],
     });
   });
 });
