@@ -57,7 +57,9 @@ export function scenarioMistakes(value: unknown, found: readonly Mistake[]): Mis
       continue;
     report(['blastRadius', 'upstreams', index], `is ${upstream}, which upstreams does not name`);
   }
-  for (const [index, { match, rate = 1 }] of faults) {
+  for (const [index, fault] of faults) {
+    const { match } = fault;
+    const hurt = shareOf(fault);
     const upstream = match?.upstream;
     if (upstream !== undefined && !inside.includes(upstream)) {
       report(
@@ -65,13 +67,18 @@ export function scenarioMistakes(value: unknown, found: readonly Mistake[]): Mis
         `is ${upstream}, outside of the blast radius (${inside.join(', ')})`,
       );
     }
-    if (rate > share) report(['faults', index, 'rate'], `is ${rate}, above blastRadius.share, ${share}`);
+    if (hurt > share) report(['faults', index, 'rate'], `is ${hurt}, above blastRadius.share, ${share}`);
   }
   const durationMs = sound('durationMs') ?? scenarioDefaults.durationMs;
   if (target === 'workers' && durationMs > mostMs) {
     report(['durationMs'], `is ${durationMs}, above blastRadius.mostMs, ${mostMs}`);
   }
   return mistakes;
+}
+
+/** The share of the fitting calls that a fault hurts. */
+function shareOf({ rate = 1, match }: RawFault): number {
+  return rate / (match?.everyNth ?? 1);
 }
 
 function bound(one: RawBound, path: readonly [string, number], target: string, report: Report): void {

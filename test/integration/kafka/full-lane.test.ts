@@ -4,7 +4,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, expect, it } from 'vitest';
 
@@ -62,17 +61,19 @@ upstreams: { news: { baseUrl: 'http://127.0.0.1:${port}', limits: [{ perSecond: 
     const worker = await WorkerProcess.start(config, join(folder, 'worker.log'));
     workers.push(worker);
     const outside = async (): Promise<number> => (await worker.metric('larkspur_full_lane_calls'))[0] ?? 0;
-    while ((await outside()) < ofA - 1_000) await sleep(20);
+    await expect.poll(outside, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(ofA - 1_000);
     const arrivedMs = performance.now();
     await written('b', ofB);
     const ofTenant = (tenant: string) => starts.filter(({ id }) => id.startsWith(`${tenant}-`));
-    while (ofTenant('b').length < ofB) await sleep(20);
+    await expect.poll(() => ofTenant('b').length, { timeout: 60_000, interval: 20 }).toBe(ofB);
     // All of A's were written before, and take a minute.
     expect(ofTenant('a').length).toBeLessThan(ofA / 2);
     expect(arrivedMs).toBeLessThan(ofTenant('b')[0]?.atMs ?? 0);
     expect((await worker.metric('larkspur_held_total')).reduce((sum, one) => sum + one, 0)).toBeLessThan(ofA * 3);
     // Long enough for the first of them to come back.
-    while (ofTenant('a').length < perSecond * 16) await sleep(100);
+    await expect
+      .poll(() => ofTenant('a').length, { timeout: 90_000, interval: 100 })
+      .toBeGreaterThanOrEqual(perSecond * 16);
     const last = new Map<number, number>();
     for (const { id } of ofTenant('a')) {
       const n = Number(id.slice(2));

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -43,24 +44,26 @@ describe.skipIf(redisMissing !== '')(`a connection to Redis ${redisMissing}`, ()
     const connection = connect(server.url);
     await once(connection.client, 'ready');
     /** Whether an answer that comes after half a second is waited for. */
-    const waits = async (): Promise<boolean> => {
-      server.pause();
-      const asked = connection
+    const isAnswered = (): Promise<boolean> =>
+      connection
         .run('get', (client) => client.get('x'))
         .then(
           () => true,
           () => false,
         );
-      setTimeout(() => server.resume(), 500);
-      return asked;
+    const waits = async (): Promise<boolean> => {
+      await expect.poll(isAnswered, { timeout: 10_000 }).toBe(true);
+      server.pause();
+      const resumed = sleep(500).then(() => server.resume());
+      const answered = await isAnswered();
+      await resumed;
+      return answered;
     };
     expect(await waits()).toBe(false);
-    await new Promise((passed) => setTimeout(passed, 1_000));
     connection.setTimeoutMs(5_000);
     expect(await waits()).toBe(true);
     connection.setTimeoutMs(250);
     expect(await waits()).toBe(false);
-    await new Promise((passed) => setTimeout(passed, 500));
   });
 
   it('S004-29: comes back spread: after a restart of Redis no 100 ms see half of the eight clients', async () => {

@@ -79,6 +79,10 @@ abort:
       `${workers.replace("{ kind: '503' }", "{ kind: '503', rate: 0.5 }").replace('lost', 'deadLetters')}target: workers\ndurationMs: 6000\n`,
     );
     expect(told).toEqual(['durationMs (FILE:8): is 6000, above blastRadius.mostMs, 5000']);
+    const tenth = least.replace('upstreams: [feishu]', 'upstreams: [feishu], share: 0.1');
+    const nth = (n: number) => mistakes(tenth.replace("'503' }", `'503', match: { everyNth: ${n} } }`));
+    expect(nth(10)).toEqual([]);
+    expect(nth(9).join()).toContain('above blastRadius.share, 0.1');
   });
 
   it('of workers asks for nothing that cannot be seen from outside, and of the sandbox for no score', () => {

@@ -37,7 +37,7 @@ const page = (score: number | undefined, budgetLeft: number | undefined, overall
   ].join('\n');
 
 /** An admin port that tells these metrics and notes what is ordered, and a drill at it. */
-async function atWorker(metrics: () => string, force = false) {
+async function atWorker(metrics: () => string, force = false, durationMs = scenario.durationMs) {
   const orders: { rules: unknown[] }[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -58,7 +58,7 @@ async function atWorker(metrics: () => string, force = false) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const ledger = join(folder, 'runs', 'chaos.jsonl');
   const { config } = files.load('{}');
-  const run = await drill(scenario, { config, urls: [url], force, ledger, seed: 1, by: 'ana' });
+  const run = await drill({ ...scenario, durationMs }, { config, urls: [url], force, ledger, seed: 1, by: 'ana' });
   return { run, orders, kept: await readRuns(ledger) };
 }
 
@@ -114,7 +114,7 @@ describe('S000-84: chaos at workers', () => {
 
   it('is broken off when the score falls too far: the faults go at once', async () => {
     let asked = 0;
-    const { run, orders } = await atWorker(() => page(++asked > 3 ? 40 : 90, 1));
+    const { run, orders } = await atWorker(() => page(++asked > 3 ? 40 : 90, 1), false, 60_000);
     expect(run).toMatchObject({ verdict: 'aborted', why: 'score was 40, not at least 50' });
     expect(orders.at(-1)).toMatchObject({ rules: [] });
   });

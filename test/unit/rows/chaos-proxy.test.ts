@@ -12,7 +12,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openFaultProxy } from '../../../src/runtime/chaos/proxy.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox-api.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
-import { noLogger } from '../../support/silent.ts';
+import { RememberingLogger } from '../../support/remembering-logger.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const fixture = (name: string) => join(import.meta.dirname, '../adapters/http/fixtures', name);
 const [certFile, keyFile] = [fixture('localhost-cert.pem'), fixture('localhost-key.pem')];
@@ -41,18 +43,19 @@ async function proxied(
   const file = join(folder, 'rules.json');
   const write = (next: object[]) => writeFile(file, JSON.stringify({ rules: next }));
   await write(rules);
+  const log = new RememberingLogger();
   const cert = { certFile: tls ? certFile : undefined, keyFile: tls ? keyFile : undefined };
-  const proxy = await openFaultProxy({ port: 0, rules: file, origins, log: noLogger, ...cert });
+  const proxy = await openFaultProxy({ port: 0, rules: file, origins, log, ...cert });
   closing.push(() => proxy.close());
-  return { ...proxy, write };
+  return { ...proxy, write, log };
 }
 
 /** What a client gets that is told of the proxy by `HTTP_PROXY`: it asks it for whole addresses. */
-function through(proxyUrl: string, url: string, headers: Record<string, string> = {}) {
+function through(proxyUrl: string, url: string, patienceMs = 10_000) {
   return new Promise<{ status: number | string; text: string }>((resolve) => {
     const { hostname, port } = new URL(proxyUrl);
     const asking = request(
-      { hostname, port, path: url, headers: { host: new URL(url).host, ...headers }, agent: false },
+      { hostname, port, path: url, headers: { host: new URL(url).host }, agent: false },
       (answer) => {
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -61,7 +64,7 @@ function through(proxyUrl: string, url: string, headers: Record<string, string> 
       },
     );
     asking.on('error', (error: NodeJS.ErrnoException) => resolve({ status: error.code ?? 'error', text: '' }));
-    asking.setTimeout(400, () => {
+    asking.setTimeout(patienceMs, () => {
       resolve({ status: 'no answer', text: '' });
       asking.destroy();
     });
@@ -104,19 +107,20 @@ describe('S000-74: the fault proxy in front of a client that knows nothing of it
     ['latency', { kind: 'latency', delayMs: 50 }, 200, 1],
   ])('plays a %s', async (_what, rule, status, arrivals) => {
     const { url } = await proxied([rule]);
-    expect((await through(url, 'http://open.feishu.cn/echo/x')).status).toBe(status);
-    expect(sandbox.stats().arrivals).toBe(arrivals);
+    const patienceMs = status === 'no answer' ? 400 : undefined;
+    expect((await through(url, 'http://open.feishu.cn/echo/x', patienceMs)).status).toBe(status);
+    await vi.waitFor(() => expect(sandbox.stats().arrivals).toBe(arrivals), { timeout: 10_000 });
   });
 
   it('follows its rules while it runs, and keeps those before a mistake', async () => {
-    const { url, write } = await proxied([{ kind: '503' }]);
+    const { url, write, log } = await proxied([{ kind: '503' }]);
     const status = async () => (await through(url, 'http://open.feishu.cn/echo/x')).status;
     expect(await status()).toBe(503);
     await write([{ kind: 'nonsense' }]);
-    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    await vi.waitFor(() => expect(log.text).toContain('the fault rules have mistakes'), { timeout: 10_000 });
     expect(await status()).toBe(503);
     await write([]);
-    await vi.waitFor(async () => expect(await status()).toBe(200), { timeout: 5_000, interval: 100 });
+    await vi.waitFor(async () => expect(await status()).toBe(200), { timeout: 10_000, interval: 100 });
   });
 
   it('takes a client that a host name led here', async () => {

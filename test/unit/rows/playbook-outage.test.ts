@@ -131,7 +131,6 @@ it('S000-91: a playbook meets an outage within 10 s, changes what is in force wi
 
 it('S000-96: a change of the file stands on audit with what it was and what it is since', async () => {
   const { ask, file, files } = await started();
-  await new Promise((passed) => setTimeout(passed, 300));
   const text = readFileSync(file, 'utf8');
   files.write(text.replace('concurrency: 16', 'concurrency: 12'));
   await vi.waitFor(async () => {

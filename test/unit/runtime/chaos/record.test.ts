@@ -46,8 +46,9 @@ upstreams:
     name: 'news-away',
     blastRadius: { upstreams: ['news'] },
     upstreams: { news: { retry: { maxAttempts: 3 }, fallback: { default: [] } } },
-    faults: [{ rule: { kind: '503', match: { upstream: 'news' } } }],
   });
+  // A crowded machine may have added a failure of its own.
+  expect(scenario.faults.map(({ rule }) => [rule.kind, rule.match?.upstream])).toContainEqual(['503', 'news']);
   const run = await play(scenario);
   expect([run.bars.filter(({ pass }) => !pass), run.verdict]).toEqual([[], 'confirmed']);
 }, 60_000);
