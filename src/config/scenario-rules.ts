@@ -1,4 +1,4 @@
-import type { InjectedFault } from '../model/injected-fault.ts';
+import { type InjectedFault, waitMsOf } from '../model/injected-fault.ts';
 import { isTree } from '../model/schema-words.ts';
 
 import { complete } from './complete.ts';
@@ -66,6 +66,14 @@ export function scenarioMistakes(value: unknown, found: readonly Mistake[]): Mis
         ['faults', index, 'match', 'upstream'],
         `is ${upstream}, outside of the blast radius (${inside.join(', ')})`,
       );
+    }
+    const waitMs = waitMsOf(ruleOf(fault));
+    const waitKey = fault.kind === '429' ? 'resetSeconds' : 'retryAfterSeconds';
+    if (waitMs > mostMs)
+      report(['faults', index, waitKey], `is ${waitMs / 1_000}, longer than blastRadius.mostMs, ${mostMs}`);
+    // One refusal rests the bucket that all calls of all workers share.
+    if (target === 'workers' && fault.kind === '429' && share < 1) {
+      report(['faults', index, 'kind'], `is 429, which holds up all calls at workers; blastRadius.share is ${share}`);
     }
     if (hurt > share) report(['faults', index, 'rate'], `is ${hurt}, above blastRadius.share, ${share}`);
   }

@@ -77,6 +77,22 @@ export function ruleFaults(rule: InjectedFault): { readonly key: string; readonl
     .map((key) => ({ key, message: `has no meaning for ${rule.kind}; it takes ${known.join(', ')}` }));
 }
 
+/** How long, in milliseconds, a rule's answer tells callers to stay away after its time is over. 0: not at all. */
+export function waitMsOf({ kind, resetSeconds = 1, retryAfterSeconds = 0 }: InjectedFault): number {
+  return kind === '429' ? resetSeconds * 1_000 : kind === '503' ? retryAfterSeconds * 1_000 : 0;
+}
+
+/** The same rule with a wait of at most so many milliseconds, in whole seconds, 1 at least. */
+export function waitingAtMost(rule: InjectedFault, mostMs: number): InjectedFault {
+  const mostSeconds = Math.max(1, Math.floor(mostMs / 1_000));
+  const { resetSeconds, retryAfterSeconds } = rule;
+  return {
+    ...rule,
+    ...(resetSeconds === undefined ? {} : { resetSeconds: Math.min(resetSeconds, mostSeconds) }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds: Math.min(retryAfterSeconds, mostSeconds) }),
+  };
+}
+
 // A rule that names no path leaves them alone: without tokens nothing else could be looked at.
 const tokenEndpoint = /\/open-apis\/auth(en)?\//;
 

@@ -4,7 +4,7 @@ import type { FaultDesk, FaultOrder, FaultOrdered } from '../../adapters/http/fa
 import type { ChaosConfig } from '../../config/config.ts';
 import { readFaultRules } from '../../config/fault-rules.ts';
 import { LarkspurError } from '../../model/errors.ts';
-import type { FaultSubject, InjectedFault } from '../../model/injected-fault.ts';
+import { type FaultSubject, type InjectedFault, waitingAtMost } from '../../model/injected-fault.ts';
 import { isoTime } from '../../model/time.ts';
 import { InjectedFaults } from '../../operators/fault/faulty-upstream.ts';
 import { type RulesWatch, watchRules } from '../../sandbox/faults/watch-rules.ts';
@@ -81,7 +81,10 @@ export class Faults implements Pick<InjectedFaults, 'decide'> {
   /** Those rules hold beside those of the file from now on, instead of what was ordered before. */
   order(rules: readonly InjectedFault[], by: string, forMs: number): void {
     this.#cancel();
-    this.#ordered = rules.length === 0 ? undefined : { rules, by, untilWallMs: this.#parts.clock.wall() + forMs };
+    // What they tell callers to wait must not go on for long after them.
+    const capped = rules.map((rule) => waitingAtMost(rule, forMs));
+    this.#ordered =
+      rules.length === 0 ? undefined : { rules: capped, by, untilWallMs: this.#parts.clock.wall() + forMs };
     this.#apply();
     if (this.#ordered === undefined) return;
     // Who ordered them may be dead by then.

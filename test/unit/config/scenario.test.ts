@@ -85,6 +85,20 @@ abort:
     expect(nth(9).join()).toContain('above blastRadius.share, 0.1');
   });
 
+  it('refuses a wait that outlives the blast radius, and a refusal of a part of the calls at workers, which rests them all', () => {
+    const short = least.replace('upstreams: [feishu]', 'upstreams: [feishu], mostMs: 5000');
+    const waits = (parameters: string) => mistakes(short.replace("'503' }", `${parameters} }`));
+    expect(waits("'429', resetSeconds: 5")).toEqual([]);
+    expect(waits("'429', resetSeconds: 6").join()).toContain('faults[0].resetSeconds (FILE:5): is 6, longer than');
+    expect(waits("'503', retryAfterSeconds: 6").join()).toContain('faults[0].retryAfterSeconds (FILE:5): is 6');
+    const refusing = (share: number) =>
+      mistakes(
+        `${least.replace('upstreams: [feishu]', `upstreams: [feishu], share: ${share}`).replace("'503' }", "'429', rate: 0.1 }").replace('lost', 'deadLetters')}target: workers\n`,
+      );
+    expect(refusing(1)).toEqual([]);
+    expect(refusing(0.5).join()).toContain('faults[0].kind (FILE:5): is 429, which holds up all calls');
+  });
+
   it('of workers asks for nothing that cannot be seen from outside, and of the sandbox for no score', () => {
     expect(mistakes(`${least}target: workers\n`).join()).toContain('lost, which cannot be seen with target workers');
     expect(mistakes(least.replace('lost', 'score')).join()).toContain(

@@ -99,6 +99,21 @@ describe('faults of a worker', () => {
     expect(faults.show()).toMatchObject({ rules: [], orderedBy: undefined });
   });
 
+  it('tell callers to wait no longer than they hold themselves', async () => {
+    const { faults } = inVirtualTime((await started('{ injectFaults: true }')).config);
+    const order = [
+      { kind: '429', resetSeconds: 3_600 },
+      { kind: '503', retryAfterSeconds: 3_600 },
+    ] as const;
+    faults.order(order, 'ana', 60_000);
+    expect(faults.show().rules).toEqual([
+      { kind: '429', resetSeconds: 60 },
+      { kind: '503', retryAfterSeconds: 60 },
+    ]);
+    faults.order(order.slice(0, 1), 'ana', 10);
+    expect(faults.show().rules).toEqual([{ kind: '429', resetSeconds: 1 }]);
+  });
+
   it('are refused with all mistakes, and then nothing changes', async () => {
     const { order, shown } = await started('{ injectFaults: true }');
     await order({ rules: [sick], by: 'ana' });
