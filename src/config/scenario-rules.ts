@@ -76,6 +76,17 @@ export function scenarioMistakes(value: unknown, found: readonly Mistake[]): Mis
       report(['faults', index, 'kind'], `is 429, which holds up all calls at workers; blastRadius.share is ${share}`);
     }
     if (hurt > share) report(['faults', index, 'rate'], `is ${hurt}, above blastRadius.share, ${share}`);
+    else {
+      const together = Math.max(...inside.map((name) => shareTogether(fault, name, faults)));
+      // Decimal fractions do not add up exactly.
+      if (together > share + 1e-9) {
+        const sum = Math.round(together * 1e6) / 1e6;
+        report(
+          ['faults', index, 'rate'],
+          `makes ${sum} with the others of its time, above blastRadius.share, ${share}`,
+        );
+      }
+    }
   }
   const durationMs = sound('durationMs') ?? scenarioDefaults.durationMs;
   if (target === 'workers' && durationMs > mostMs) {
@@ -87,6 +98,20 @@ export function scenarioMistakes(value: unknown, found: readonly Mistake[]): Mis
 /** The share of the fitting calls that a fault hurts. */
 function shareOf({ rate = 1, match }: RawFault): number {
   return rate / (match?.everyNth ?? 1);
+}
+
+/** The share of the calls of an upstream that is hurt when a fault of it begins: rates of different faults add up. */
+function shareTogether(fault: RawFault, upstream: string, faults: readonly (readonly [number, RawFault])[]): number {
+  const { afterMs: beginMs = 0 } = fault;
+  const isOf = ({ match }: RawFault): boolean => (match?.upstream ?? upstream) === upstream;
+  if (!isOf(fault)) return 0;
+  const active = faults.filter(
+    ([, one]) => isOf(one) && (one.afterMs ?? 0) <= beginMs && beginMs < (one.afterMs ?? 0) + (one.forMs ?? Infinity),
+  );
+  return Math.min(
+    1,
+    active.reduce((sum, [, one]) => sum + shareOf(one), 0),
+  );
 }
 
 function bound(one: RawBound, path: readonly [string, number], target: string, report: Report): void {

@@ -85,6 +85,25 @@ abort:
     expect(nth(9).join()).toContain('above blastRadius.share, 0.1');
   });
 
+  it('adds up the shares of faults that hurt the same upstream at the same time', () => {
+    const of = (faults: string) =>
+      mistakes(
+        least
+          .replace('upstreams: [feishu]', 'upstreams: [feishu, news], share: 0.3')
+          .replace("[{ kind: '503' }]", `[${faults}]`)
+          .concat('upstreams: { news: {} }\n'),
+      );
+    const [a, b] = ["{ kind: '503', rate: 0.1, afterMs: 0, forMs: 1000 }", "{ kind: '429', rate: 0.2, afterMs: 500 }"];
+    expect(of(`${a}, ${b}`)).toEqual([]);
+    expect(of(`${a}, ${b.replace('0.2', '0.21')}`)).toEqual([
+      'faults[1].rate (FILE:5): makes 0.31 with the others of its time, above blastRadius.share, 0.3',
+    ]);
+    // One after the other, or each at another upstream.
+    expect(of(`${a}, ${b.replace('0.2', '0.3').replace('500', '1000')}`)).toEqual([]);
+    const at = (fault: string, upstream: string) => fault.replace('rate', `match: { upstream: ${upstream} }, rate`);
+    expect(of(`${at(a, 'news')}, ${at(b, 'feishu').replace('0.2', '0.3')}`)).toEqual([]);
+  });
+
   it('refuses a wait that outlives the blast radius, and a refusal of a part of the calls at workers, which rests them all', () => {
     const short = least.replace('upstreams: [feishu]', 'upstreams: [feishu], mostMs: 5000');
     const waits = (parameters: string) => mistakes(short.replace("'503' }", `${parameters} }`));
