@@ -1,6 +1,6 @@
 import { type Sample, samplesOf } from './metric-text.ts';
 
-/** What some upstreams have come to, as the metrics of their workers tell. */
+/** What some upstreams have come to, as the metrics of one worker, or of all together, tell. */
 export interface Counts {
   readonly live: number;
   readonly fallbacks: number;
@@ -21,11 +21,11 @@ const names = {
 };
 const wanted = new Set(Object.values(names));
 
-/** Sums up pages of metrics over the upstreams that are picked. */
-export function countsOf(pages: readonly string[], picks: (upstream: string) => boolean): Counts {
-  const samples = pages
-    .flatMap((page) => samplesOf(page, wanted))
-    .filter(({ labels }) => picks(labels['upstream'] ?? labels['service'] ?? 'none'));
+/** Sums up a page of metrics over the upstreams that are picked. */
+export function countsOf(page: string, picks: (upstream: string) => boolean): Counts {
+  const samples = samplesOf(page, wanted).filter(({ labels }) =>
+    picks(labels['upstream'] ?? labels['service'] ?? 'none'),
+  );
   const sum = (name: string, fits: (labels: Sample['labels']) => boolean = () => true): number =>
     samples.filter((one) => one.name === name && fits(one.labels)).reduce((total, { value }) => total + value, 0);
   const withinMs = new Map<number, number>();
@@ -47,17 +47,34 @@ export function countsOf(pages: readonly string[], picks: (upstream: string) => 
   };
 }
 
-/** What came between two looks. A worker that was restarted in between counts from 0: nothing is less than none. */
+const none: Counts = {
+  ...{ live: 0, fallbacks: 0, deadLetters: 0, retries: 0, breakerOpenings: 0, faults: 0 },
+  withinMs: new Map(),
+};
+
+/** What came between two looks at one worker. One that was restarted in between counts from 0 since then. */
 export function between(before: Counts, after: Counts): Counts {
-  const more = (now: number, then: number): number => Math.max(0, now - then);
+  const lost = combined(before, after, (then, now) => Math.max(0, then - now));
+  const { withinMs, ...counts } = lost;
+  const isRestarted = [...Object.values(counts), ...withinMs.values()].some((less) => less > 0);
+  return combined(after, isRestarted ? none : before, (now, then) => now - then);
+}
+
+/** What came to all workers together. */
+export function sumOf(workers: readonly Counts[]): Counts {
+  return workers.reduce((sum, one) => combined(sum, one, (a, b) => a + b), none);
+}
+
+function combined(one: Counts, other: Counts, by: (a: number, b: number) => number): Counts {
+  const limits = new Set([...one.withinMs.keys(), ...other.withinMs.keys()]);
   return {
-    live: more(after.live, before.live),
-    fallbacks: more(after.fallbacks, before.fallbacks),
-    deadLetters: more(after.deadLetters, before.deadLetters),
-    retries: more(after.retries, before.retries),
-    breakerOpenings: more(after.breakerOpenings, before.breakerOpenings),
-    faults: more(after.faults, before.faults),
-    withinMs: new Map([...after.withinMs].map(([le, count]) => [le, more(count, before.withinMs.get(le) ?? 0)])),
+    live: by(one.live, other.live),
+    fallbacks: by(one.fallbacks, other.fallbacks),
+    deadLetters: by(one.deadLetters, other.deadLetters),
+    retries: by(one.retries, other.retries),
+    breakerOpenings: by(one.breakerOpenings, other.breakerOpenings),
+    faults: by(one.faults, other.faults),
+    withinMs: new Map([...limits].map((le) => [le, by(one.withinMs.get(le) ?? 0, other.withinMs.get(le) ?? 0)])),
   };
 }
 

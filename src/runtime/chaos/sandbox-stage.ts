@@ -90,8 +90,8 @@ class SandboxStage implements Stage {
     const page = await this.#opened.parts.metrics.text();
     const isInside = (upstream: string): boolean => this.#inside.has(upstream);
     return figuresOf(
-      countsOf([page], isInside),
-      countsOf([page], (upstream) => !isInside(upstream)),
+      countsOf(page, isInside),
+      countsOf(page, (upstream) => !isInside(upstream)),
     );
   }
 

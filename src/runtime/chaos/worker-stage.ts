@@ -5,7 +5,7 @@ import { isoTime } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type AdminAddress, askAdmin, askMetrics } from '../admin-client.ts';
 
-import { between, type Counts, countsOf, quantileMs } from './counts.ts';
+import { between, type Counts, countsOf, quantileMs, sumOf } from './counts.ts';
 import { type Figures, figuresOf } from './figures.ts';
 import type { Stage } from './stage.ts';
 import { type Standing, standingOf } from './standing.ts';
@@ -28,7 +28,8 @@ export class WorkerStage implements Stage {
   readonly #by: string;
   /** Where faults of ours may be in force, and until when they are there at most. */
   readonly #untilWallMs = new Map<AdminAddress, number>();
-  #before: Looked | undefined;
+  /** Each worker by itself: one may be restarted. */
+  #before: readonly Looked[] | undefined;
   #startedMs = 0;
 
   /** @param by who runs it, for the audit */
@@ -40,7 +41,7 @@ export class WorkerStage implements Stage {
   }
 
   async start(): Promise<void> {
-    this.#before = this.#counts(await this.#pages());
+    this.#before = (await this.#pages()).map((page) => this.#counts(page));
     this.#startedMs = this.#clock.now();
   }
 
@@ -72,7 +73,7 @@ export class WorkerStage implements Stage {
 
   async conclude(): Promise<Figures> {
     const { inside } = this.#since(await this.#pages());
-    const before = this.#before?.inside ?? inside;
+    const before = this.#before === undefined ? inside : sumOf(this.#before.map((worker) => worker.inside));
     const added = (share: number): number => quantileMs(inside, share) - quantileMs(before, share);
     return { p50AddedMs: added(0.5), p99AddedMs: added(0.99) };
   }
@@ -101,17 +102,20 @@ export class WorkerStage implements Stage {
   }
 
   #since(pages: readonly string[]): Looked {
-    const now = this.#counts(pages);
-    const before = this.#before ?? now;
-    return { inside: between(before.inside, now.inside), outside: between(before.outside, now.outside) };
+    const came = pages.map((page, index) => {
+      const now = this.#counts(page);
+      const before = this.#before?.[index] ?? now;
+      return { inside: between(before.inside, now.inside), outside: between(before.outside, now.outside) };
+    });
+    return { inside: sumOf(came.map(({ inside }) => inside)), outside: sumOf(came.map(({ outside }) => outside)) };
   }
 
-  #counts(pages: readonly string[]): Looked {
+  #counts(page: string): Looked {
     const { upstreams } = this.#scenario.blastRadius;
     return {
-      inside: countsOf(pages, (name) => upstreams.includes(name)),
+      inside: countsOf(page, (name) => upstreams.includes(name)),
       // Records that are no calls belong to nobody.
-      outside: countsOf(pages, (name) => !upstreams.includes(name) && name !== 'none'),
+      outside: countsOf(page, (name) => !upstreams.includes(name) && name !== 'none'),
     };
   }
 }
