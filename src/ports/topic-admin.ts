@@ -24,5 +24,7 @@ export interface TopicAdmin {
   setSettings(name: string, settings: Readonly<Record<string, string>>): Promise<void>;
   /** Records not yet committed by the group, per topic and partition. */
   lag(group: string, names: readonly string[]): Promise<readonly { topic: string; partition: number; lag: number }[]>;
+  /** Consumer groups of the cluster, also those that nobody is in at present. */
+  groups(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

@@ -15,7 +15,7 @@ export async function examine(config: Config, logger: Logger): Promise<Finding[]
   const { kafka, redis, listen, data, routeTable } = config;
   const sections: readonly (readonly [string, Promise<Finding[]>])[] = [
     ['ports', portFindings(listen)],
-    ...(kafka === undefined ? [] : ([['kafka', kafkaFindings(kafka, logger)]] as const)),
+    ...(kafka === undefined ? [] : ([['kafka', kafkaFindings(kafka, Object.keys(config.profiles), logger)]] as const)),
     ...(redis === undefined || kafka === undefined ? [] : ([['redis', redisFindingsOf(redis, logger)]] as const)),
     ...(routeTable === undefined ? [] : ([['routes', tableFindings(config, routeTable)]] as const)),
     ['feishu', feishuFindings(config)],

@@ -24,6 +24,7 @@ import { memoryAnswerCache } from '../adapters/system/answer-cache.ts';
 import type { Config } from '../config/config.ts';
 import { delayTopics } from '../model/delay-topics.ts';
 import { LarkspurError } from '../model/errors.ts';
+import { routesGroup } from '../model/routes-group.ts';
 import { topicDeclarations } from '../model/topics.ts';
 import { noMetrics } from '../ports/metrics.ts';
 import type { RecordSource } from '../ports/record-source.ts';
@@ -56,7 +57,8 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
     entries: store.entries,
     finder: store.finder,
     source: () => store.source(stores.group, inputTopics),
-    eventSource: (profile) => store.source(routesGroup(stores.group, profile), eventTopics),
+    eventSource: (profile) =>
+      store.source(routesGroup(stores.group, profile), eventTopics, startOf(stores.group, profile)),
     readiness: () => [
       store.ready()
         ? { name: 'store', ready: true }
@@ -100,8 +102,8 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
   const sink = createKafkaSink({ ...shared, once: { topics: new Set(eventTopics), finder } });
   const answers = `${keyPrefix}answer:`;
   const sources: ReturnType<typeof createKafkaSource>[] = [];
-  const member = (group: string, topics: readonly string[]): RecordSource => {
-    const source = createKafkaSource({ ...shared, group, topics, tuning: tuningFor(kafka.sessionTimeoutMs) });
+  const member = (group: string, topics: readonly string[], startsAs?: string): RecordSource => {
+    const source = createKafkaSource({ ...shared, group, topics, startsAs, tuning: tuningFor(kafka.sessionTimeoutMs) });
     sources.push(source);
     return source;
   };
@@ -121,7 +123,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     entries: new RedisEntryStore(redis, `${keyPrefix}entry:`),
     finder,
     source: () => member(kafka.group, inputTopics),
-    eventSource: (profile) => member(routesGroup(kafka.group, profile), eventTopics),
+    eventSource: (profile) => member(routesGroup(kafka.group, profile), eventTopics, startOf(kafka.group, profile)),
     readiness: () => [
       check(
         'kafka',
@@ -154,8 +156,9 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
   return stores;
 }
 
-function routesGroup(group: string, profile: string | undefined): string {
-  return `${group}-${profile === undefined ? '' : `${profile}-`}routes`;
+/** A new profile takes its routes over from where the workers without one are: what they have done is not done again. */
+function startOf(group: string, profile: string | undefined): string | undefined {
+  return profile === undefined ? undefined : routesGroup(group);
 }
 
 function check(name: string, ready: boolean, reason: string): ReadinessCheck {

@@ -62,7 +62,7 @@ export interface Stores {
   readonly finder: RecordFinder;
   /** A member of the workers' group, reading `calls` and the delay topics. */
   source(): RecordSource;
-  /** A member of the routes' group, or of that of a profile, reading `events`. */
+  /** A member of the routes' group, or of that of a profile, which starts where the routes' group is, reading `events`. */
   eventSource(profile?: string): RecordSource;
   /** Reads topics beside all groups. */
   readonly reader: TopicReader;

@@ -39,6 +39,45 @@ export function recordMembershipSuite(name: string, open: () => Promise<SourceHa
       expect(second.reader.events[0]).toMatchObject({ fromOffset: 2, metadata: null });
     });
 
+    it('starts a new group where another one is, and that stays its start while the other goes on', async () => {
+      const topic = await stage.harness.topic(2);
+      await stage.harness.write(topic, texts(0, 10));
+      const [theirs, ours] = [stage.group(), stage.group()];
+      const other = stage.join(theirs, [topic]);
+      await other.reader.until(() => other.reader.records.length === 10);
+      const at = other.reader.partition(other.reader.records[0]?.partition);
+      const theyCommit = (offset: number) =>
+        lastValueFrom(other.reader.source.commit([{ partition: at, offset, metadata: `d1:${offset}` }]));
+      await theyCommit(4);
+      const first = stage.join(ours, [topic], undefined, theirs);
+      await first.reader.until(() => first.reader.records.length === 6);
+      expect(first.reader.values).toEqual(named(4, 10));
+      await first.leave();
+
+      await theyCommit(9);
+      const second = stage.join(ours, [topic], undefined, theirs);
+      await second.reader.until(() => second.reader.records.length === 6);
+      expect(second.reader.events.filter(({ kind }) => kind === 'assigned')).toContainEqual(
+        expect.objectContaining({ fromOffset: 4, metadata: 'd1:4' }),
+      );
+      expect(second.reader.values).toEqual(named(4, 10));
+    });
+
+    it('starts a new group at the start of the log when the other one has committed nothing, and that stays, too', async () => {
+      const topic = await stage.harness.topic(1);
+      await stage.harness.write(topic, texts(0, 5));
+      const [theirs, ours] = [stage.group(), stage.group()];
+      const first = stage.join(ours, [topic], undefined, theirs);
+      await first.reader.until(() => first.reader.records.length === 5);
+      await first.leave();
+      const other = stage.join(theirs, [topic]);
+      await other.reader.until(() => other.reader.records.length === 5);
+      await commit(other.reader, 3);
+      const second = stage.join(ours, [topic], undefined, theirs);
+      await second.reader.until(() => second.reader.records.length === 5);
+      expect(second.reader.values).toEqual(named(0, 5));
+    });
+
     it('drops a commit for a partition that is no longer ours, and still completes', async () => {
       const topic = await stage.harness.topic(1);
       await stage.harness.write(topic, texts(0, 5));

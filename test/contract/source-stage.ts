@@ -18,8 +18,12 @@ export interface SourceHarness {
   topic(partitions: number): Promise<string>;
   /** Appends in this order; records with a key go where Kafka's Java client would put them. */
   write(topic: string, records: readonly Given[]): Promise<void>;
-  /** A new member of the group; `close` resolves when it has left. */
-  source(group: string, topics: readonly string[]): { readonly source: RecordSource; close: () => Promise<void> };
+  /** A new member of the group, which starts as another one if told; `close` resolves when it has left. */
+  source(
+    group: string,
+    topics: readonly string[],
+    startsAs?: string,
+  ): { readonly source: RecordSource; close: () => Promise<void> };
   close(): Promise<void>;
 }
 
@@ -58,8 +62,13 @@ export class SourceStage {
     return `group-${process.pid}-${Date.now()}-${groups++}`;
   }
 
-  join(group: string, topics: readonly string[], onRecord?: ConstructorParameters<typeof SourceReader>[1]): Member {
-    const { source, close } = this.harness.source(group, topics);
+  join(
+    group: string,
+    topics: readonly string[],
+    onRecord?: ConstructorParameters<typeof SourceReader>[1],
+    startsAs?: string,
+  ): Member {
+    const { source, close } = this.harness.source(group, topics, startsAs);
     const reader = new SourceReader(source, onRecord);
     const leave = () => {
       reader.unsubscribe();

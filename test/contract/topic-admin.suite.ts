@@ -72,7 +72,7 @@ export function topicAdminSuite(name: string, open: () => Promise<AdminHarness>)
       expect(found?.settings).toMatchObject({ 'retention.ms': '1234567', 'max.message.bytes': '60000' });
     });
 
-    it('counts the records that a group has not committed', async () => {
+    it('counts the records that a group has not committed, and knows the group', async () => {
       const topic = shape(2);
       await harness.admin.create([topic]);
       await harness.fill(topic.name, 20);
@@ -90,6 +90,7 @@ export function topicAdminSuite(name: string, open: () => Promise<AdminHarness>)
         [0, 10],
         [1, 3],
       ]);
+      expect(await harness.admin.groups()).toContain(group);
     });
   });
 }

@@ -58,8 +58,8 @@ export interface Embedded {
   readonly entries: EntryStore;
   /** Opens one more topic; one that is open stays as it is. */
   declare(topic: EmbeddedTopic): void;
-  /** Joins a group as its only member. */
-  source(group: string, topics: readonly string[]): RecordSource;
+  /** Joins a group as its only member. @param startsAs where it starts when it has committed nothing: where this other one is */
+  source(group: string, topics: readonly string[], startsAs?: string): RecordSource;
   /** Reads beside any group; see {@link TailOptions}. Errors with `topic_missing`. */
   tail(topic: string, options?: TailOptions): Observable<InRecord>;
   /** One record, or `undefined` when it is not there (any more). */
@@ -120,7 +120,8 @@ class OpenHouse implements Embedded {
     this.#topics.declare(topic);
   }
 
-  source(group: string, topics: readonly string[]): RecordSource {
+  source(group: string, topics: readonly string[], startsAs?: string): RecordSource {
+    if (startsAs !== undefined) for (const topic of topics) this.#keepFirstOffsets(group, topic, startsAs);
     return new EmbeddedSource(group, topics, this.#topics, this.#offsets, this.clusterId, this.#nextTurn);
   }
 
@@ -146,6 +147,15 @@ class OpenHouse implements Embedded {
 
   ready(): boolean {
     return this.#store.ready();
+  }
+
+  /** Kept, and not only looked up: the other group goes on before this one commits. */
+  #keepFirstOffsets(group: string, topic: string, startsAs: string): void {
+    const places = this.#topics.get(topic).partitions.map((log, partition) => ({ log, at: { topic, partition } }));
+    if (places.some(({ at }) => this.#offsets.get(group, at) !== undefined)) return;
+    for (const { log, at } of places) {
+      this.#offsets.put(group, at, this.#offsets.get(startsAs, at) ?? { offset: log.first, metadata: null });
+    }
   }
 
   async close(): Promise<void> {

@@ -127,6 +127,12 @@ class KafkaTopicAdmin implements TopicAdmin {
     });
   }
 
+  groups(): Promise<readonly string[]> {
+    return this.#ask('list the groups', async (admin) =>
+      (await admin.listGroups()).groups.map(({ groupId }) => groupId),
+    );
+  }
+
   async close(): Promise<void> {
     if (this.#connected === undefined) return;
     await this.#connected.catch(() => undefined);

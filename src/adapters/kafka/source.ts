@@ -11,6 +11,7 @@ import type { AssignedPartition, Commit, RecordSource, SourceEvent } from '../..
 
 import { brief, createClient, type KafkaOptions, patient } from './client.ts';
 import { larkspurErrorOf, troubleOf, typeOf } from './errors.ts';
+import { keepFirstOffsets } from './first-offsets.ts';
 import { LifeBudget, lifeBudgetDefaults, type LifeBudgetOptions } from './life-budget.ts';
 import { groupDefaults, type GroupTuning } from './life.ts';
 import { Membership } from './membership.ts';
@@ -29,6 +30,8 @@ export interface KafkaSourceOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Where the group starts when it has committed nothing: where this other one is. Default: at the start of the log. */
+  readonly startsAs?: string | undefined;
   readonly tuning?: Partial<GroupTuning>;
   readonly lives?: Partial<LifeBudgetOptions>;
 }
@@ -167,6 +170,7 @@ class GroupMember implements KafkaSource {
     const admin = this.#adminKafka.admin();
     try {
       await Promise.race([this.#prepare(admin), this.#closed]);
+      if (!this.#closing) await this.#keepFirstOffsets(admin);
       if (this.#closing) return undefined;
       const membership = new Membership({
         ...{ kafka: this.#kafka, admin, group, topics, prefix, tuning: this.#tuning, clock, timers, logger },
@@ -199,6 +203,14 @@ class GroupMember implements KafkaSource {
       cure: 'create them with: larkspur topics apply',
       retryable: true,
     });
+  }
+
+  async #keepFirstOffsets(admin: Admin): Promise<void> {
+    const { group, startsAs, prefix, logger } = this.#options;
+    if (startsAs === undefined) return;
+    const topics = this.#options.topics.map((topic) => prefix + topic);
+    const shared = { kafka: this.#adminKafka, admin, tuning: this.#tuning, closed: this.#closed };
+    await keepFirstOffsets({ ...shared, group, startsAs, topics, logger });
   }
 
   /** Stores what is still ours; resolves with whether that is done. A failure is logged and counted. */

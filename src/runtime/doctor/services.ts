@@ -8,9 +8,14 @@ import type { TopicStep } from '../topics-plan.ts';
 import { topicPlan, withTopicAdmin } from '../topics.ts';
 
 import { bad, badFrom, type Finding, ok, warn } from './finding.ts';
+import { profileFindings } from './profiles.ts';
 
-/** Whether the brokers answer and the topics are as declared. */
-export async function kafkaFindings(kafka: KafkaConfig, logger: Logger): Promise<Finding[]> {
+/** Whether the brokers answer, the topics are as declared, and no group of a former profile has something left. */
+export async function kafkaFindings(
+  kafka: KafkaConfig,
+  profiles: readonly string[],
+  logger: Logger,
+): Promise<Finding[]> {
   const reach = `start Kafka or correct kafka.brokers (${kafka.brokers.join(', ')})`;
   try {
     return await withTopicAdmin(kafka, logger, async (admin) => {
@@ -28,6 +33,7 @@ export async function kafkaFindings(kafka: KafkaConfig, logger: Logger): Promise
           ),
         );
       } else if (refusals.length === 0) findings.push(ok('topics', 'as declared'));
+      if (steps.length === 0) findings.push(...(await profileFindings(admin, kafka.group, profiles)));
       return findings;
     });
   } catch (error) {

@@ -49,8 +49,12 @@ export class EmbeddedHarness {
     );
   }
 
-  source(group: string, names: readonly string[]): { source: RecordSource; close: () => Promise<void> } {
-    return { source: this.embedded.source(group, names), close: () => Promise.resolve() };
+  source(
+    group: string,
+    names: readonly string[],
+    startsAs?: string,
+  ): { source: RecordSource; close: () => Promise<void> } {
+    return { source: this.embedded.source(group, names, startsAs), close: () => Promise.resolve() };
   }
 
   close(): Promise<void> {

@@ -82,8 +82,8 @@ export class KafkaHarness {
     });
   }
 
-  source(group: string, topics: readonly string[]): { source: KafkaSource; close(): Promise<void> } {
-    const source = this.member(group, topics);
+  source(group: string, topics: readonly string[], startsAs?: string): { source: KafkaSource; close(): Promise<void> } {
+    const source = this.member(group, topics, { startsAs });
     return { source, close: () => source.close() };
   }
 
