@@ -12,6 +12,7 @@ import type { Decoded } from './job.ts';
 import type { Lines } from './lines.ts';
 import type { Overflow } from './overflow.ts';
 import type { Partitions } from './partitions.ts';
+import type { Pauses } from './pauses.ts';
 
 /** What the gauges look at. */
 export interface Observed {
@@ -22,6 +23,7 @@ export interface Observed {
   readonly lines: Lines;
   readonly overflow: Overflow;
   readonly destinations: ReadonlyMap<string, Destination>;
+  readonly pauses: Pick<Pauses, 'has'>;
   readonly clock: Clock;
 }
 
@@ -64,7 +66,7 @@ function quotaGauges(metrics: Metrics, { destinations, clock }: Observed): void 
 }
 
 function houseGauges(metrics: Metrics, observed: Observed): void {
-  const { rings, lanes, partitions, keeper, lines, overflow, destinations, clock } = observed;
+  const { rings, lanes, partitions, keeper, lines, overflow, destinations, clock, pauses } = observed;
   const place = ({ topic, partition }: AssignedPartition): Labels => ({ topic, partition: String(partition) });
   const ring = ['topic', 'partition'];
   metrics.gauge('larkspur_ring_items', 'Records in the ring of a partition', ring, () =>
@@ -102,6 +104,9 @@ function houseGauges(metrics: Metrics, observed: Observed): void {
   );
   metrics.gauge('larkspur_concurrency_limit', 'Attempts that may be made at an upstream at once', ['upstream'], () =>
     placesOf(destinations).map((d) => [{ upstream: d.place }, d.width.limit] as const),
+  );
+  metrics.gauge('larkspur_upstream_paused', '1 while calls to an upstream wait on purpose', ['upstream'], () =>
+    each((d) => [{ upstream: d.name }, pauses.has(d.name) ? 1 : 0] as const),
   );
   metrics.gauge('larkspur_breaker_state', '0 closed, 1 ramp, 2 half-open, 3 open', ['upstream', 'breaker'], () =>
     each((d) =>

@@ -161,6 +161,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     lines,
     overflow,
     destinations: parts.destinations,
+    pauses,
     clock,
   });
   const eachDestination = (look: (destination: Destination) => void): (() => void) => {

@@ -78,13 +78,13 @@ function windowsText(limit: LimitKey | undefined): string {
 /** The upstream is not called at present. */
 export function breaker({ destination, plan, breaker: own, attempts }: Job, { clock }: Looked): Wait {
   const seen = own?.snapshot(clock.now());
-  const forced = seen?.forced === undefined ? '' : ' by a person';
+  const state = seen?.forced === undefined ? (seen?.state ?? 'open') : `held ${seen.forced}`;
   const said = attempts.at(-1);
   const last = said === undefined ? '' : `; this call's last attempt: ${said.message ?? said.class}`;
   return {
     what: 'breaker',
     on: plan.breakerKey,
-    why: `${destination.name} is not called at present: its breaker is ${seen?.state ?? 'open'}${forced}${last}`,
+    why: `${destination.name} is not called at present: its breaker is ${state}${last}`,
     cure: `see what ${destination.name} answers (/admin/api-health); the breaker tries again by itself`,
   };
 }

@@ -12,6 +12,8 @@ export interface ApiHealth {
   readonly state: HealthState;
   /** What the active check found last; `undefined` where none is declared, and before the first. */
   readonly check: Checked | undefined;
+  /** Who lets its calls wait on purpose; empty: nobody. */
+  readonly pausedBy: readonly string[];
   readonly inFlight: number;
   readonly slots: number;
   readonly waitingForSlot: number;
@@ -37,13 +39,20 @@ const unhealthyRatio = 0.25;
 const fewCalls = 4;
 
 /** How each upstream is. A pure look at breakers, slots and what is held: nothing is kept for it while nobody asks. */
-export function apiHealth(house: Pick<House, 'destinations' | 'lanes' | 'clock'>): readonly ApiHealth[] {
+export function apiHealth(house: Pick<House, 'destinations' | 'lanes' | 'clock' | 'pauses'>): readonly ApiHealth[] {
   const errors = lastErrors(house);
   const nowMs = house.clock.now();
-  return [...house.destinations.values()].map((destination) => healthOf(destination, errors, nowMs));
+  return [...house.destinations.values()].map((destination) => ({
+    ...healthOf(destination, errors, nowMs),
+    pausedBy: house.pauses.heldBy(destination.name),
+  }));
 }
 
-function healthOf(destination: Destination, errors: ReadonlyMap<string, Attempt>, nowMs: number): ApiHealth {
+function healthOf(
+  destination: Destination,
+  errors: ReadonlyMap<string, Attempt>,
+  nowMs: number,
+): Omit<ApiHealth, 'pausedBy'> {
   const { name, slots } = destination;
   const breakers = [...(destination.breakers?.entries() ?? [])].map(([key, breaker]) => {
     const { state, forced, calls, failures, slow } = breaker.snapshot(nowMs);

@@ -13,6 +13,7 @@ import { brakeWaitMs } from '../dead-letter-brake.ts';
 import { cancelledEnding, isCancelled, keyHolds, mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
 import type { Attempted, Claimed, Ended, Ending, Job, Scheduled } from '../job.ts';
+import type { Pauses } from '../pauses.ts';
 import { waitUntil, type Waiting } from '../waiting.ts';
 import type { WaitReason } from '../waits.ts';
 import { withoutToken } from '../without-token.ts';
@@ -21,6 +22,7 @@ import { withoutToken } from '../without-token.ts';
 export interface AttemptContext extends Waiting {
   /** An attempt with less than this before the deadline is not made. */
   readonly minWorkMs: number;
+  readonly pauses: Pick<Pauses, 'has'>;
   readonly traces?: Traces | undefined;
 }
 
@@ -107,6 +109,8 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
     return undefined;
   }
   if (isCancelled(job)) return without(ended(work, cancelledEnding(job, nowMs)));
+  // Paused since the lanes let it through: they know where it waits.
+  if (context.pauses.has(destination.name)) return without(waits(work, 'paused', nowMs, context));
   if (leftMs < minWorkMs) return without(ended(work, tooLate(job)));
   // Asked again here: since the last attempt failed, a long wait may have gone by.
   if (!mayRepeat(job, nowMs) || !keyHolds(job, token?.version)) return without(ended(work, unknownOutcome(job)));

@@ -10,7 +10,7 @@ import { freshAnswer, mayHaveFallback, maySaveCall } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
 import { type Lines, offsetOf } from '../lines.ts';
 import type { Overflow } from '../overflow.ts';
-import { pausedRoom, type Pauses } from '../pauses.ts';
+import type { Pauses } from '../pauses.ts';
 import { cancelledRoom, halfHourRoom, leavingRoom, limitRoom } from '../rooms.ts';
 import type { Turns } from '../turns.ts';
 import { shouldLeave } from '../waiting.ts';
@@ -79,15 +79,13 @@ interface GateContext {
   readonly turns: Turns;
   readonly lines: Lines;
   readonly overflow: Overflow;
-  readonly pauses: Pick<Pauses, 'has'>;
+  readonly pauses: Pick<Pauses, 'has' | 'placeOf'>;
   readonly minWorkMs: number;
   readonly wall: () => number;
 }
 
 // How soon a cancelled call is looked at again whose end nobody told the lanes of.
 const cancelLookMs = 1_000;
-// Nobody tells the lanes that the time of a paused call is over.
-const pauseLookMs = 5_000;
 
 /**
  * Whether the head of a lane could start now, and if not, which room it waits in and until when. Takes nothing: what it
@@ -126,11 +124,7 @@ export function gate(
   if (item.needsNothing) return go;
   if (pauses.has(destination.name)) {
     item.waits('paused', nowMs);
-    return {
-      kind: 'wait',
-      room: pausedRoom(destination.name),
-      untilMs: Math.min(nowMs + pauseLookMs, lastStartMs + 1),
-    };
+    return { kind: 'wait', ...pauses.placeOf(destination.name, lastStartMs) };
   }
   const peak = halfHourOf(item, wall);
   if (peak !== undefined) {
