@@ -40,8 +40,8 @@ export function breakerDesk(
 
     const nowMs = clock.now();
     const from = (one === undefined ? breakers.forced : one.snapshot(nowMs).forced) ?? 'auto';
-    if (one === undefined) breakers.forceAll(state, nowMs);
-    else one.force(state, nowMs);
+    if (breaker === undefined) breakers.forceAll(state, nowMs);
+    else breakers.force(breaker, state, nowMs);
     for (const [key] of breakers.entries()) house.lanes.wake(breakerRoom(upstream, key));
 
     const to = state ?? 'auto';

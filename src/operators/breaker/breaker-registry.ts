@@ -25,7 +25,10 @@ export class BreakerRegistry {
   #options: BreakerRegistryOptions;
   readonly #breakers: LRUCache<string, Breaker>;
   readonly #watchers = new Set<BreakerWatcher>();
-  #forced: ForcedState | undefined;
+  #imposed: ForcedState | undefined;
+  readonly #holders = new Set<string>();
+  /** While somebody holds them all open: what each of them is when they are let go. */
+  readonly #beneath = new WeakMap<Breaker, ForcedState | undefined>();
 
   constructor(options: BreakerRegistryOptions) {
     this.#options = options;
@@ -41,7 +44,8 @@ export class BreakerRegistry {
     const made: Breaker = new Breaker(optionsOf(key), random, (change) => {
       for (const watcher of this.#watchers) watcher(key, change, made);
     });
-    if (this.#forced !== undefined) made.force(this.#forced);
+    this.#beneath.set(made, this.#imposed);
+    if (this.forced !== undefined) made.force(this.forced);
     this.#breakers.set(key, made);
     return made;
   }
@@ -65,7 +69,7 @@ export class BreakerRegistry {
     for (const [key, breaker] of [...this.entries()]) {
       if (!changed(key)) continue;
       this.forget(key);
-      if (breaker.forced !== this.#forced) this.get(key).force(breaker.forced);
+      this.#takeOver(key, breaker, this);
     }
   }
 
@@ -77,28 +81,66 @@ export class BreakerRegistry {
     };
   }
 
-  /** What a person imposed on all breakers, those to come among them. */
+  /** What is in force for all breakers, those to come among them. */
   get forced(): ForcedState | undefined {
-    return this.#forced;
+    return this.#holders.size > 0 ? 'open' : this.#imposed;
   }
 
-  /** Imposes a state on all breakers, those to come among them, or lifts it with `undefined`. */
+  /** A person imposes a state on all breakers, those to come among them, or lifts it with `undefined`, whoever holds them. */
   forceAll(state: ForcedState | undefined, nowMs: number): void {
-    this.#forced = state;
+    this.#imposed = state;
+    this.#holders.clear();
     for (const [, breaker] of this.entries()) breaker.force(state, nowMs);
   }
 
-  /** Takes over what a person imposed on the breakers of another registry, and nothing else of them. */
-  adoptForced(other: BreakerRegistry): void {
-    this.#forced = other.forced;
-    for (const [key, breaker] of other.entries()) {
-      if (breaker.forced !== this.#forced) this.get(key).force(breaker.forced);
+  /** A person imposes a state on one breaker, or lifts it, whoever holds them all. */
+  force(key: string, state: ForcedState | undefined, nowMs: number): void {
+    const breaker = this.find(key);
+    if (breaker === undefined) return;
+    this.#beneath.set(breaker, state);
+    breaker.force(state, nowMs);
+  }
+
+  /** Holds all breakers open, those to come among them, until each holder lets go or a person imposes something on all. */
+  hold(by: string, nowMs: number): void {
+    const held = this.#holders.size > 0;
+    this.#holders.add(by);
+    if (held) return;
+    for (const [, breaker] of this.entries()) {
+      this.#beneath.set(breaker, breaker.forced);
+      breaker.force('open', nowMs, 'a playbook');
     }
+  }
+
+  /** One who holds them no longer does; after the last one they are as persons imposed. */
+  letGo(by: string, nowMs: number): void {
+    if (!this.#holders.delete(by) || this.#holders.size > 0) return;
+    for (const [, breaker] of this.entries()) {
+      const beneath = this.#beneath.get(breaker);
+      if (breaker.forced !== beneath) breaker.force(beneath, nowMs, 'a playbook');
+    }
+  }
+
+  /** Takes over what was imposed on the breakers of another registry and who holds them, and nothing else of them. */
+  adoptForced(other: BreakerRegistry): void {
+    this.#imposed = other.#imposed;
+    for (const by of other.#holders) this.#holders.add(by);
+    for (const [key, breaker] of other.entries()) this.#takeOver(key, breaker, other);
   }
 
   /** All breakers with their keys, most recently used first. */
   entries(): Iterable<[string, Breaker]> {
     return this.#breakers.entries();
+  }
+
+  /** What was imposed on one breaker alone. @param owner whose it was */
+  #takeOver(key: string, breaker: Breaker, owner: BreakerRegistry): void {
+    const { forced } = breaker;
+    const beneath = owner.#holders.size > 0 ? owner.#beneath.get(breaker) : forced;
+    if (beneath === this.#imposed && forced === this.forced) return;
+    const made = this.get(key);
+    this.#beneath.set(made, beneath);
+    made.force(forced);
   }
 
   #evictSettled(): void {

@@ -30,7 +30,7 @@ export class Breaker {
   readonly #ramp: Ramp;
   readonly #schedule: ProbeSchedule | undefined;
   readonly #onChange: ((change: BreakerChange) => void) | undefined;
-  /** `closed` as long as a person imposes something. */
+  /** `closed` as long as something is imposed. */
   #state: BreakerState = 'closed';
   #forced: ForcedState | undefined;
   #generation = 1;
@@ -149,7 +149,7 @@ export class Breaker {
     return this.#state === 'closed' && this.#forced === undefined;
   }
 
-  /** What a person imposed. */
+  /** What was imposed on it. */
   get forced(): ForcedState | undefined {
     return this.#forced;
   }
@@ -169,10 +169,10 @@ export class Breaker {
   }
 
   /** Imposes a state, or lifts it with `undefined`. Either way a new, closed generation with an empty window begins. */
-  force(state: ForcedState | undefined, nowMs = this.#rule.lastMs): void {
+  force(state: ForcedState | undefined, nowMs = this.#rule.lastMs, by = 'a person'): void {
     this.#forced = state;
     this.#opens = 0;
-    this.#enter('closed', nowMs, state === undefined ? 'let go by a person' : `forced ${state} by a person`);
+    this.#enter('closed', nowMs, state === undefined ? `let go by ${by}` : `forced ${state} by ${by}`);
   }
 
   #grant(): Permit {

@@ -24,19 +24,16 @@ export function handsOf(
       }
       return live.overlay(`playbook ${playbook}`, values);
     },
-    isolate: (upstream) => {
+    isolate: (upstream, by) => {
       const destination = destinationOf(upstream);
       if (destination.breakers === undefined) {
         throw new LarkspurError('not_found', `${upstream} has no breaker: it is configured off`);
       }
-      const before = destination.breakers.forced;
-      destination.breakers.forceAll('open', house.clock.now());
+      destination.breakers.hold(by, house.clock.now());
       return () => {
-        const { breakers } = destination;
-        // What a person has set meanwhile is theirs.
-        if (breakers?.forced !== 'open') return;
-        breakers.forceAll(before, house.clock.now());
-        for (const [key] of breakers.entries()) house.lanes.wake(breakerRoom(upstream, key));
+        // Those of now: a changed policy may have brought others.
+        destination.breakers?.letGo(by, house.clock.now());
+        for (const [key] of destination.breakers?.entries() ?? []) house.lanes.wake(breakerRoom(upstream, key));
       };
     },
     pause: (upstream, by) => {

@@ -48,6 +48,20 @@ describe('BreakerRegistry', () => {
     expect([freshToo.get('any').forced, freshToo.get('spared').forced]).toEqual(['open', undefined]);
   });
 
+  it('takes over who holds them, and what a person imposed beneath that or against it', () => {
+    const [old, fresh] = [registry(10), registry(10)];
+    old.get('counted').force('metrics-only', 0);
+    old.hold('playbook x', 0);
+    old.get('spared');
+    old.force('spared', 'closed', 0);
+    fresh.adoptForced(old);
+    expect(['any', 'counted', 'spared'].map((key) => fresh.get(key).forced)).toEqual(['open', 'open', 'closed']);
+    fresh.letGo('playbook x', 0);
+    expect(['any', 'counted', 'spared'].map((key) => fresh.get(key).forced)).toEqual([
+      ...[undefined, 'metrics-only', 'closed'],
+    ]);
+  });
+
   it('stays bounded even when all are open', () => {
     const breakers = registry(3);
     for (let i = 0; i < 10; i++) fail(breakers.get(`nervous ${i}`));

@@ -31,6 +31,36 @@ describe('what playbooks reach', () => {
     expect(breakers?.forced).toBe('closed');
   });
 
+  it('lets go for itself alone: what a person or another playbook holds open stays open', () => {
+    const { house, hands } = opened();
+    const breakers = house.destinations.get('news')!.breakers!;
+    const letGo = [hands.isolate('news', 'playbook x'), hands.isolate('news', 'playbook y')];
+    letGo[0]?.();
+    expect(breakers.forced).toBe('open');
+    letGo[1]?.();
+    expect(breakers.forced).toBeUndefined();
+
+    const letGoOfMine = hands.isolate('news', 'playbook x');
+    breakers.forceAll('open', 0);
+    letGoOfMine();
+    expect([breakers.forced, breakers.get('any').forced]).toEqual(['open', 'open']);
+  });
+
+  it('leaves what a person imposed on a single breaker as it was', () => {
+    const { house, hands } = opened();
+    const breakers = house.destinations.get('news')!.breakers!;
+    breakers.get('spared').force('metrics-only', 0);
+    breakers.get('other');
+    const letGo = hands.isolate('news', 'playbook x');
+    expect([breakers.get('spared').forced, breakers.get('other').forced]).toEqual(['open', 'open']);
+    breakers.get('wanted');
+    breakers.force('wanted', 'closed', 0);
+    letGo();
+    expect(['spared', 'other', 'wanted', 'new'].map((key) => breakers.get(key).forced)).toEqual([
+      ...['metrics-only', undefined, 'closed', undefined],
+    ]);
+  });
+
   it('pauses an upstream for itself alone', () => {
     const { house, hands } = opened();
     const letGo = hands.pause('news', 'playbook x');
