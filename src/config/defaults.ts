@@ -1,7 +1,7 @@
 import { breakerDefaults } from '../operators/breaker/options.ts';
 import { adaptiveConcurrencyDefaults } from '../operators/bulkhead/adaptive-concurrency.ts';
 import { retryDefaults } from '../operators/retry/options.ts';
-import { sloDefaults } from '../operators/slo/slo-tracker.ts';
+import { defaultBurnRates, sloDefaults } from '../operators/slo/slo-tracker.ts';
 
 import type { RawUpstream } from './schema-upstream.ts';
 import type { RawConfig } from './schema.ts';
@@ -120,9 +120,13 @@ export function upstreamDefaults(name: string, written: RawUpstream): RawUpstrea
     limits: [],
     fallback: fallbackFor(written),
     ...(written.health === undefined ? {} : { health: healthDefaults }),
-    ...(written.slo === undefined ? {} : { slo: { ...sloDefaults, burnRates: { ...sloDefaults.burnRates } } }),
+    ...(written.slo === undefined ? {} : { slo: sloFor(written.slo) }),
     ...(written.idempotencyKey === undefined ? {} : { idempotencyKey: idempotencyKeyDefaults }),
   };
+}
+
+function sloFor({ objective }: NonNullable<RawUpstream['slo']>): NonNullable<RawUpstream['slo']> {
+  return { ...sloDefaults, burnRates: objective === undefined ? {} : { ...defaultBurnRates(objective) } };
 }
 
 function retryFor(written: RawUpstream): NonNullable<RawUpstream['retry']> {

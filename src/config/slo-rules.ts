@@ -1,4 +1,4 @@
-import { sloDefaults } from '../operators/slo/slo-tracker.ts';
+import { defaultBurnRates, mostBurnRate } from '../operators/slo/slo-tracker.ts';
 
 import type { Report } from './not-above.ts';
 import { notAbove } from './not-above.ts';
@@ -10,7 +10,17 @@ export function sloRules(
   slo: { readonly objective?: number; readonly burnRates?: { readonly page?: number; readonly ticket?: number } },
   report: Report,
 ): void {
-  if (slo.objective === undefined) report([...at, 'objective'], 'is missing: what share is to go well, e.g. 0.999');
-  const { page, ticket } = { ...sloDefaults.burnRates, ...slo.burnRates };
-  notAbove(report, [...at, 'burnRates', 'ticket'], ticket, 'burnRates.page', page);
+  const { objective } = slo;
+  if (objective === undefined) {
+    report([...at, 'objective'], 'is missing: what share is to go well, e.g. 0.999');
+    return;
+  }
+  const rates = { ...defaultBurnRates(objective), ...slo.burnRates };
+  notAbove(report, [...at, 'burnRates', 'ticket'], rates.ticket, 'burnRates.page', rates.page);
+  const most = mostBurnRate(objective);
+  for (const [name, rate] of Object.entries(rates)) {
+    if (rate < most) continue;
+    const reached = `with objective ${objective} it is at most ${Math.round(most * 100) / 100}`;
+    report([...at, 'burnRates', name], `is ${rate}, which no burn rate exceeds: ${reached}`);
+  }
 }

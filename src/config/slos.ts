@@ -1,4 +1,4 @@
-import { type SloOptions, sloDefaults } from '../operators/slo/slo-tracker.ts';
+import { defaultBurnRates, type SloOptions, sloDefaults } from '../operators/slo/slo-tracker.ts';
 
 import type { RawConfig } from './schema.ts';
 
@@ -16,11 +16,11 @@ export function compileSlos({ upstreams = {}, routes = [] }: RawConfig, routeNam
   const ofRoutes = routes.map(({ slo }, index) => [`route/${routeNames[index] ?? ''}`, slo] as const);
   return [...ofUpstreams, ...ofRoutes].flatMap(([name, slo]) => {
     if (slo?.objective === undefined) return [];
-    const { windowMs, burnRates, latencyMs } = sloDefaults;
+    const { windowMs, latencyMs } = sloDefaults;
     return [
       {
         ...{ name, objective: slo.objective, windowMs: slo.windowMs ?? windowMs },
-        burnRates: { ...burnRates, ...slo.burnRates },
+        burnRates: { ...defaultBurnRates(slo.objective), ...slo.burnRates },
         latencyMs: name.startsWith('upstream/')
           ? (('latencyMs' in slo ? slo.latencyMs : undefined) ?? latencyMs)
           : undefined,

@@ -17,6 +17,16 @@ export const sloDefaults = {
   latencyMs: 10_000,
 } as const;
 
+/** The burn rate when everything goes wrong: no limit at or above it is ever exceeded. */
+export const mostBurnRate = (objective: number): number => 1 / (1 - objective);
+
+/** Burn rates that tell somebody unless others are named: nine in ten gone wrong is always enough. */
+export function defaultBurnRates(objective: number): SloOptions['burnRates'] {
+  const most = mostBurnRate(objective) * 0.9;
+  const { page, ticket } = sloDefaults.burnRates;
+  return { page: Math.min(page, most), ticket: Math.min(ticket, most) };
+}
+
 /** One rule over two windows: the long one tells that it matters, the short one that it still goes on. */
 export interface Burn {
   readonly severity: 'page' | 'ticket';
