@@ -25,6 +25,8 @@ export interface RedisSettings {
 }
 
 const connectTimeoutMs = 1000;
+// Who has just begun to connect does not know yet whether Redis is away.
+const firstConnectMs = 5_000;
 // Full jitter over a second from the first try on: all workers lose Redis in the same moment and must not come back in one.
 const reconnectBaseMs = 1000;
 const reconnectCapMs = 3000;
@@ -45,6 +47,8 @@ export class RedisConnection {
   readonly #errors: { add(labels: { command: string }): void };
   readonly #clock: Clock;
   readonly #waiting = new Set<() => void>();
+  readonly #bornMs: number;
+  #wasReady = false;
   #away = false;
   #closing = false;
   #listener: Redis | Cluster | undefined;
@@ -55,12 +59,15 @@ export class RedisConnection {
     const { url, cluster = false, clock, timers, logger, metrics } = settings;
     this.clustered = cluster;
     this.#clock = clock;
+    this.#bornMs = clock.now();
     this.#timers = timers;
     this.#logger = logger;
     this.#guard = new RedisGuard(clock);
     this.#seconds = metrics.histogram('larkspur_redis_seconds', 'Time of Redis commands', ['command'], secondsBuckets);
     this.#errors = metrics.counter('larkspur_redis_errors_total', 'Redis commands without an answer', ['command']);
-    metrics.gauge('larkspur_redis_degraded', '1 while Redis counts as away', [], () => [[{}, this.ready() ? 0 : 1]]);
+    metrics.gauge('larkspur_redis_degraded', '1 while Redis counts as away', [], () =>
+      this.#isKnown() ? [[{}, this.ready() ? 0 : 1]] : [],
+    );
     const retry = retryOf(settings);
     const options = optionsOf(settings);
     this.client = cluster
@@ -154,7 +161,12 @@ export class RedisConnection {
     this.client.disconnect();
   }
 
+  #isKnown(): boolean {
+    return this.#wasReady || this.#clock.now() - this.#bornMs >= firstConnectMs;
+  }
+
   #returned(): void {
+    this.#wasReady = true;
     if (this.#away) this.#logger.info({}, 'Redis is back');
     this.#away = false;
     this.#guard.succeeded();
