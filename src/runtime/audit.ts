@@ -1,10 +1,10 @@
-import { map, merge, type Observable, ReplaySubject, take } from 'rxjs';
+import { map, merge, mergeMap, type Observable, of, ReplaySubject, take } from 'rxjs';
 
 import { auditRecord } from '../model/audit.ts';
 import { messageOf } from '../model/errors.ts';
 import { isoTime } from '../model/time.ts';
 import { after } from '../operators/interop/after.ts';
-import type { RecordSink } from '../ports/record-sink.ts';
+import type { Ack, RecordSink } from '../ports/record-sink.ts';
 
 import type { WorldParts } from './stores.ts';
 
@@ -21,6 +21,7 @@ export interface AuditChange {
 
 // A person waits so long for the record on `audit`; it is written later all the same.
 const patienceMs = 2_000;
+const leftOut = 'left out: larger than the topic takes';
 
 /** Writes the topic `audit`: each change by a person, a file or a playbook. */
 export class Audit {
@@ -48,15 +49,19 @@ export class Audit {
   #append(change: AuditChange): { readonly at: string; readonly written$: Observable<boolean> } {
     const at = isoTime(this.#parts.clock.wall());
     const written$ = new ReplaySubject<boolean>(1);
-    this.#sink
-      .append(auditRecord({ at, ...change }))
-      .pipe(map(() => true))
+    const failed = (why: string): void => {
+      this.#parts.log.error({ what: change.what, error: why }, 'a change is not on the topic audit');
+      written$.next(false);
+    };
+    const append$ = (entry: AuditChange): Observable<Ack> => this.#sink.append(auditRecord({ at, ...entry }));
+    append$(change)
+      .pipe(
+        // Then it says at least who changed what.
+        mergeMap((ack) => (ack.kind === 'written' ? of(ack) : append$({ ...change, from: leftOut, to: leftOut }))),
+      )
       .subscribe({
-        next: (written) => written$.next(written),
-        error: (error: unknown) => {
-          this.#parts.log.error({ what: change.what, error: messageOf(error) }, 'a change is not on the topic audit');
-          written$.next(false);
-        },
+        next: ({ kind }) => (kind === 'written' ? written$.next(true) : failed('it is larger than the topic takes')),
+        error: (error: unknown) => failed(messageOf(error)),
       });
     return { at, written$ };
   }
