@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import type { Config } from '../config/config.ts';
 import type { Described } from '../config/describe.ts';
 import { isHot, type Overlay } from '../config/overlay.ts';
-import { messageOf } from '../model/errors.ts';
+import { LarkspurError, messageOf } from '../model/errors.ts';
 
 import type { Audit } from './audit.ts';
 import type { WorldParts } from './stores.ts';
@@ -67,16 +69,19 @@ export class LiveConfig {
   }
 
   /**
-   * Puts values over the file. Returns what takes them off again.
+   * Puts values over the file. Returns what takes them off again; that throws, and the values stay in force, while the file has mistakes.
+   * The same values of the same source lie there once.
    * @throws LarkspurError `config_invalid` when the whole is not sound then; nothing has changed
    */
   overlay(source: string, values: Overlay['values']): () => void {
     const overlay: Overlay = { source, values };
-    this.#overlays.add(overlay);
+    const before = [...this.#overlays];
+    const others = before.filter((other) => !isDeepStrictEqual(other, overlay));
+    this.#lay([...others, overlay]);
     try {
       this.#take();
     } catch (error) {
-      this.#overlays.delete(overlay);
+      this.#lay(before);
       throw error;
     }
     return () => {
@@ -84,12 +89,16 @@ export class LiveConfig {
       try {
         this.#take();
       } catch (error) {
-        this.#parts.log.error(
-          { source, error: messageOf(error) },
-          'values of a playbook stay in force until the mistakes in the configuration file are gone',
-        );
+        const why = `${Object.keys(values).join(', ')} of ${source} stay in force until the mistakes in the configuration file are gone`;
+        this.#parts.log.error({ source, error: messageOf(error) }, why);
+        throw new LarkspurError('config_invalid', why, { cause: error });
       }
     };
+  }
+
+  #lay(overlays: readonly Overlay[]): void {
+    this.#overlays.clear();
+    for (const overlay of overlays) this.#overlays.add(overlay);
   }
 
   #take(): void {

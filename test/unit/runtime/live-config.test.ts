@@ -49,6 +49,13 @@ describe('the configuration of a process at work', () => {
     expect(shown()?.source).toMatch(/larkspur\.yaml:2$/);
   });
 
+  it('has the same values of the same playbook over it once, however often it puts them there', () => {
+    const { live, applied, shown } = followed();
+    for (let n = 0; n < 3; n++) live.overlay('playbook a', { 'upstreams.news.concurrency': 8 });
+    live.overlay('playbook a', { 'upstreams.news.concurrency': 8 })();
+    expect([applied.at(-1), shown()?.value]).toEqual([16, '16']);
+  });
+
   it('stays as it is when what would lie over it does not fit', () => {
     const { live, applied, shown } = followed();
     expect(() => live.overlay('playbook a', { 'upstreams.news.concurrencyFloor': 99 })).toThrow(
@@ -61,7 +68,7 @@ describe('the configuration of a process at work', () => {
     const { live, applied, log } = followed();
     const off = live.overlay('playbook a', { 'upstreams.news.concurrency': 8 });
     files.write('upstreams: [');
-    off();
+    expect(off).toThrow('upstreams.news.concurrency of playbook a stay in force until the mistakes');
     expect(log.lines.at(-1)).toMatchObject({ level: 'error', fields: { source: 'playbook a' } });
     files.write(written);
     live.overlay('playbook b', { 'upstreams.news.retry.maxAttempts': 3 });
