@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
 import type { MeasureOptions } from '../operators/playbook/measure.ts';
@@ -8,12 +10,20 @@ import { readFaultRules } from './fault-rules.ts';
 import { type Env, interpolate } from './interpolate.ts';
 import { type Mistake, mistakeText } from './mistake.ts';
 import { hotPaths, isHot } from './overlay.ts';
+import { defaultClear, rangeOf } from './playbook-range.ts';
+import { stepWords } from './playbook-words.ts';
 import { playbookActions, playbookSchema, type RawPlaybook } from './schema-playbook.ts';
 import { type Path, pathText } from './tree.ts';
 import { readYaml } from './yaml-source.ts';
 
 /** One step of a playbook. Exactly one of the actions is there. */
-export type PlaybookStep = RawPlaybook['then'][number] & { readonly dryRun: boolean };
+export type PlaybookStep = RawPlaybook['then'][number] & {
+  readonly dryRun: boolean;
+  /** What it does, in words without what variables hold. */
+  readonly says: string;
+  /** Whether a variable stands in it: what others say of it may repeat what that holds. */
+  readonly filled: boolean;
+};
 
 /** When something is so for a time, then some steps; when it is over they are undone. */
 export interface Playbook {
@@ -48,7 +58,8 @@ export function readPlaybook(text: string, file: string, env: Env, readFile: (pa
   const { value, mistakes } = interpolate(source.value ?? {}, env, readFile);
   const found = validate(value) ? ruleMistakes(value) : mistakesFrom(validate.errors ?? [], value);
   const all = [...mistakes, ...found];
-  if (all.length === 0) return { playbook: compile(value as RawPlaybook, file) };
+  // The same but for what variables hold: only within texts is anything filled in.
+  if (all.length === 0) return { playbook: compile(value as RawPlaybook, source.value as RawPlaybook, file) };
   const lineOf = (path: Path): string => {
     for (let length = path.length; length > 0; length--) {
       const line = source.lines.get(pathText(path.slice(0, length)));
@@ -75,6 +86,10 @@ function ruleMistakes({ when, then }: RawPlaybook): Mistake[] {
   }
   if (clear !== undefined && below !== undefined && clear < below) {
     report(['when', 'clear'], `is ${clear}, must not be below when.below (${below})`);
+  }
+  const { least, most } = rangeOf(metric ?? '', wordsOf(when.of));
+  if (clear !== undefined && (above === undefined ? clear > most : clear < least)) {
+    report(['when', 'clear'], `is ${clear}, which is never reached: ${metric} is from ${least} to ${most}`);
   }
   if (event === 'redis-away' && when.upstream !== undefined)
     report(['when', 'upstream'], 'has no meaning for redis-away');
@@ -109,21 +124,19 @@ const events: Readonly<Record<string, { readonly metric: string; readonly where:
   'dead-letter': { metric: 'larkspur_records_ended_total', where: { ending: 'dead-letter' } },
 };
 
-function compile(raw: RawPlaybook, file: string): Playbook {
+function compile(raw: RawPlaybook, written: RawPlaybook, file: string): Playbook {
   const { when, then, coolDownMs = defaults.coolDownMs } = raw;
   const event = when.event === undefined ? undefined : events[when.event];
   const metric = event?.metric ?? when.metric ?? '';
   const { above = event === undefined ? undefined : 0, below } = when;
   const forMs = when.forMs ?? defaults.forMs;
-  // A fifth of the way back: what hovers at the bound is neither beyond it nor over.
-  const clear = when.clear ?? (above === undefined ? (below ?? 0) * 1.1 : above * 0.8);
   const ofUpstream: Labels =
     when.upstream === undefined
       ? {}
       : when.event === 'slo-burning'
         ? { slo: `upstream/${when.upstream}` }
         : { upstream: when.upstream };
-  const of = when.of === undefined ? [] : typeof when.of === 'string' ? [when.of] : when.of;
+  const of = wordsOf(when.of);
   return {
     ...{ name: raw.name, about: raw.about, file, undo: raw.undo ?? true },
     measure: {
@@ -133,7 +146,8 @@ function compile(raw: RawPlaybook, file: string): Playbook {
       worst: below === undefined ? 'max' : 'min',
     },
     trigger: {
-      ...{ above, below, forMs, clear, coolDownMs },
+      ...{ above, below, forMs, coolDownMs },
+      clear: when.clear ?? defaultClear({ above, below }, rangeOf(metric, of)),
       clearForMs: when.clearForMs ?? defaults.clearForMs,
       // An upstream that gets no calls cannot show that it is well again: it is let go to be seen.
       mostMs:
@@ -142,11 +156,17 @@ function compile(raw: RawPlaybook, file: string): Playbook {
     },
     condition: conditionOf(when, of, forMs),
     // Hurting on purpose must be said twice: that it may, and that this is no rehearsal.
-    steps: then.map((step) => ({
+    steps: then.map((step, index) => ({
       ...step,
       dryRun: raw.dryRun === true || (step.dryRun ?? step.disturb !== undefined),
+      says: stepWords(written.then[index] ?? {}),
+      filled: !isDeepStrictEqual(step, written.then[index]),
     })),
   };
+}
+
+function wordsOf(of: RawPlaybook['when']['of'] = []): readonly string[] {
+  return typeof of === 'string' ? [of] : of;
 }
 
 function conditionOf(when: RawPlaybook['when'], of: readonly string[], forMs: number): string {

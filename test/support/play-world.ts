@@ -1,3 +1,5 @@
+import { expect, vi } from 'vitest';
+
 import { openEmbedded } from '../../src/adapters/embedded/embedded.ts';
 import { createMetrics } from '../../src/adapters/prometheus/metrics.ts';
 import { type Playbook, readPlaybook } from '../../src/config/playbooks.ts';
@@ -86,4 +88,16 @@ export class PlayWorld {
       all.push(JSON.parse(String(record.value)) as AuditEntry);
     return all;
   }
+}
+
+/** What a run came to, once it is written down. */
+export async function ran(world: PlayWorld, times = 1): Promise<unknown[]> {
+  await vi.waitFor(
+    async () => {
+      await world.time.advanceAsync(1);
+      expect(world.audit.length).toBeGreaterThanOrEqual(times);
+    },
+    { timeout: 20_000, interval: 10 },
+  );
+  return world.audit.map(({ to }) => (to as { steps: unknown[] }).steps);
 }

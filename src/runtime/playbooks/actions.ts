@@ -40,21 +40,21 @@ const timeoutMs = 5_000;
 
 /** Makes a step ready. Exactly one of its actions is there, as was checked. */
 export function actionOf(step: PlaybookStep, hands: Hands, parts: WorldParts): Action {
-  const { config, isolate, pause, alert, scale, disturb } = step;
-  if (config !== undefined) return configAction(config, hands);
+  const { config, isolate, pause, alert, scale, disturb, says } = step;
+  if (config !== undefined) return { says, ...configAction(config, hands) };
   if (isolate !== undefined)
-    return heldAction(`isolate ${isolate}: its breakers are held open`, (by) => hands.isolate(isolate, by));
-  if (pause !== undefined) return heldAction(`pause ${pause}: its calls wait`, (by) => hands.pause(pause, by));
-  if (alert !== undefined) return alertAction(alert, parts);
-  if (scale !== undefined) return scaleAction(scale);
-  if (disturb !== undefined) return disturbAction(disturb, hands);
+    return { says, ...heldAction(`no longer isolate ${isolate}`, (by) => hands.isolate(isolate, by)) };
+  if (pause !== undefined) return { says, ...heldAction(`no longer pause ${pause}`, (by) => hands.pause(pause, by)) };
+  if (alert !== undefined) return { says, ...alertAction(alert, parts) };
+  if (scale !== undefined) return { says, ...scaleAction(scale, step.filled) };
+  if (disturb !== undefined) return { says, ...disturbAction(disturb, hands) };
   throw new LarkspurError('internal', 'a step of a playbook does nothing');
 }
 
-function configAction(values: Readonly<Record<string, unknown>>, hands: Hands): Action {
-  const list = Object.entries(values).map(([path, value]) => `${path} = ${JSON.stringify(value)}`);
+type Act = Omit<Action, 'says'>;
+
+function configAction(values: Readonly<Record<string, unknown>>, hands: Hands): Act {
   return {
-    says: `set ${list.join(', ')}`,
     once: false,
     take: ({ playbook }) => {
       const off = hands.overlay(playbook, values);
@@ -66,15 +66,14 @@ function configAction(values: Readonly<Record<string, unknown>>, hands: Hands): 
   };
 }
 
-function heldAction(says: string, hold: (by: string) => () => void): Action {
+function heldAction(ended: string, hold: (by: string) => () => void): Act {
   return {
-    says,
     once: false,
     take: ({ playbook }) => {
       const letGo = hold(`playbook ${playbook}`);
       return Promise.resolve(() => {
         letGo();
-        return Promise.resolve(`no longer ${says.split(':')[0] ?? says}`);
+        return Promise.resolve(ended);
       });
     },
   };
@@ -83,7 +82,7 @@ function heldAction(says: string, hold: (by: string) => () => void): Action {
 function alertAction(
   { feishu, http, text, link, whenOver }: NonNullable<PlaybookStep['alert']>,
   parts: WorldParts,
-): Action {
+): Act {
   const bot =
     feishu === undefined
       ? undefined
@@ -98,16 +97,14 @@ function alertAction(
       if (status >= 300) throw new LarkspurError('bad_request', `the receiver answered HTTP ${status}`);
     }
   };
-  const to = feishu === undefined ? 'an HTTP receiver' : 'a Feishu bot';
   return {
-    says: `tell ${to}: ${JSON.stringify(text)}${link === undefined ? '' : ` ${link}`}`,
     once: true,
     take: async (occasion) => {
       await send(text, occasion, false);
       if (whenOver === undefined) return undefined;
       return async (then) => {
         await send(whenOver, then, true);
-        return `told ${to}: ${JSON.stringify(whenOver)}`;
+        return `told ${feishu === undefined ? 'the HTTP receiver' : 'the Feishu bot'} that it is over`;
       };
     },
   };
@@ -118,18 +115,19 @@ function fill(text: string, { playbook, when, value }: Occasion): string {
   return text.replaceAll('{playbook}', playbook).replaceAll('{when}', when).replaceAll('{value}', shown);
 }
 
-function scaleAction(scale: NonNullable<PlaybookStep['scale']>): Action {
+function scaleAction(scale: NonNullable<PlaybookStep['scale']>, filled: boolean): Act {
   const { replicas, deployment, namespace = 'default', command, undoCommand } = scale;
   if (command !== undefined) {
+    // A program may repeat what it was given.
+    const run = (words: readonly string[]): Promise<void> => runCommand(words, filled ? 'silent' : 'quoted');
     return {
-      says: `run ${command.join(' ')} (replicas = ${replicas})`,
       once: true,
       take: async () => {
-        await runCommand(command.map((word) => word.replaceAll('{replicas}', String(replicas))));
+        await run(command.map((word) => word.replaceAll('{replicas}', String(replicas))));
         if (undoCommand === undefined) return undefined;
         return async () => {
-          await runCommand(undoCommand);
-          return `ran ${undoCommand.join(' ')}`;
+          await run(undoCommand);
+          return 'ran the undoCommand';
         };
       },
     };
@@ -137,10 +135,11 @@ function scaleAction(scale: NonNullable<PlaybookStep['scale']>): Action {
   const target = new DeploymentScale({ ...scale, namespace, name: deployment ?? '' });
   const name = `deployment ${namespace}/${deployment ?? ''}`;
   return {
-    says: `scale ${name}: replicas = ${replicas}`,
     once: true,
     take: async () => {
       const before = await target.replicas();
+      // Who has as many already has them for a reason: in trouble nothing is made smaller.
+      if (before >= replicas) return undefined;
       await target.set(replicas);
       return async () => {
         // What somebody else has set meanwhile is theirs.
@@ -153,9 +152,8 @@ function scaleAction(scale: NonNullable<PlaybookStep['scale']>): Action {
   };
 }
 
-function disturbAction({ rules, forMs }: NonNullable<PlaybookStep['disturb']>, hands: Hands): Action {
+function disturbAction({ rules, forMs }: NonNullable<PlaybookStep['disturb']>, hands: Hands): Act {
   return {
-    says: `disturb for ${forMs / 1_000} s: ${JSON.stringify(rules)}`,
     once: true,
     take: async ({ playbook }) => {
       const end = await hands.disturb(rules, forMs, `playbook ${playbook}`);

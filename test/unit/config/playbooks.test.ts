@@ -57,6 +57,22 @@ describe('a file of playbooks', () => {
     expect([mostOf(''), mostOf('mostMs: 60000')]).toEqual([300_000, 60_000]);
   });
 
+  it.each<readonly [string, number]>([
+    ['metric: larkspur_health_score, below: 50', 55],
+    ['metric: larkspur_health_score, below: 95', 97.5],
+    ['metric: larkspur_health_score_overall, below: 100', 100],
+    ['metric: larkspur_redis_degraded, below: 1', 1],
+    ['metric: larkspur_host_memory_limit_ratio, below: 0.98', 0.99],
+    ['metric: a, of: [a, b], below: 0.98', 0.99],
+    ['metric: larkspur_slo_budget_left_ratio, below: -1', -0.9],
+    ['metric: larkspur_slo_budget_left_ratio, above: -1', -1.2],
+    ['metric: larkspur_host_memory_limit_ratio, above: 0.5', 0.4],
+    ['metric: larkspur_lane_items, below: 1000', 1_100],
+  ])('is over where that can be: %s', (when, clear) => {
+    const { config } = files.load(withPlaybook(`name: x\nwhen: { ${when} }\nthen: [{ pause: news }]\n`));
+    expect(config.playbooks[0]?.trigger.clear).toBeCloseTo(clear);
+  });
+
   it('has secrets that the log knows to leave out', () => {
     expect(secretsOf(files.load(withPlaybook(good), { env }))).toEqual(expect.arrayContaining([env.HOOK, env.SIGN]));
   });
@@ -111,6 +127,8 @@ coolDown: 5
     ['{ above: 1 }', /must have one of metric and event/],
     ['{ metric: a, above: 1, clear: 2 }', /clear.*is 2, must not be above when\.above/],
     ['{ metric: a, below: 75, clear: 70 }', /clear.*is 70, must not be below when\.below/],
+    ['{ metric: larkspur_health_score, below: 95, clear: 104 }', /clear.*is 104, which is never reached.*to 100/],
+    ['{ metric: larkspur_redis_degraded, above: 0, clear: -1 }', /clear.*is -1, which is never reached.*from 0/],
     ['{ event: redis-away, upstream: news }', /has no meaning for redis-away/],
     ['{ metric: a, above: 1, upstream: gone }', /when names gone, which is no upstream/],
   ])('does not take the condition %s', (when, message) => {

@@ -41,7 +41,7 @@ const planted = Array.from({ length: 100 }, (_, n) => ({
 const refusals = 30;
 const adminToken = word('admin');
 const tokenKey = word('tokenkey').padEnd(40, 'x');
-const collectorKey = word('collector');
+const [collectorKey, playKey] = [word('collector'), word('playkey')];
 
 /** What a page, a log or a record says must not hold any of these. */
 function leaksIn(text: string, secrets: readonly string[]): string[] {
@@ -58,7 +58,7 @@ describe('S000-57: 1,000 planted secrets', () => {
   let admin = '';
   let ingress = '';
   const secrets = (): string[] => [
-    ...[adminToken, tokenKey, collectorKey, ...platform.tokens],
+    ...[adminToken, tokenKey, collectorKey, playKey, ...platform.tokens],
     ...planted.flatMap(({ id: _, fine: _fine, refused: _refused, ...app }) => Object.values(app)),
   ];
   const people = planted.flatMap(({ fine, refused }) => [fine, refused]);
@@ -89,7 +89,17 @@ describe('S000-57: 1,000 planted secrets', () => {
       ...{ id, secret, encryptKey, previousEncryptKey, verificationToken },
     }));
     const clients = planted.map(({ id, clientToken: token }) => ({ name: id, token }));
+    const playbook = {
+      name: 'leaky',
+      when: { metric: 'larkspur_records_ended_total', above: 0 },
+      then: [
+        { config: { 'upstreams.feishu.fallback.default.body.key': '${PLAY_KEY}' }, dryRun: true },
+        { alert: { http: { webhook: 'http://127.0.0.1:1/${PLAY_KEY}' }, text: 'ask ${PLAY_KEY}' } },
+        { scale: { replicas: 2, command: [process.execPath, '-e', 'throw process.argv[1]', '${PLAY_KEY}'] } },
+      ],
+    };
     const config = {
+      playbooks: [files.write(JSON.stringify(playbook), 'leaky.yaml')],
       ...{ data, logLevel: 'debug', drainMs: 2_000, adminToken, tokenKey, apps, clients },
       listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' },
       maskFields: ['name', 'en_name'],
@@ -99,7 +109,7 @@ describe('S000-57: 1,000 planted secrets', () => {
     };
     const file = files.write(JSON.stringify(config));
     const args = ['--import', 'tsx', 'src/cli/main.ts', 'up', '--config', file];
-    child = spawn(process.execPath, args, { cwd: root, env: { PATH: process.env['PATH'] } });
+    child = spawn(process.execPath, args, { cwd: root, env: { PATH: process.env['PATH'], PLAY_KEY: playKey } });
     child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
     child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
     while (!/metrics +GET/.test(log)) {
@@ -161,6 +171,7 @@ describe('S000-57: 1,000 planted secrets', () => {
     );
     const pages = [
       ...['/metrics', '/admin/status', '/admin/api-health', '/admin/breakers', '/admin/redrives/preview', '/readyz'],
+      ...['/admin/playbooks', '/admin/config', '/admin/audit'],
       ...topics.map((topic) => `/admin/topics/${topic}/tail?last=1000`),
       ...['/admin/dead-letters?records=100', '/admin/dead-letters?by=code'],
       ...ids.flatMap((id) => [`/admin/explain/${id}`, `/admin/dead-letters/show?ref=${id}`]),
@@ -201,6 +212,7 @@ describe('S000-57: 1,000 planted secrets', () => {
     expect(secrets().length + people.length).toBeGreaterThanOrEqual(1_000);
     expect(leaksIn(textOf(calls), people)).toHaveLength(200);
     expect(places.results.match(/"name":"\[redacted\]"/g)).toHaveLength(153);
+    expect(places.audit).toContain('exit code 1');
     expect(places.deadLetters).toContain('[redacted] is unknown to Bearer [redacted], secret: [redacted]');
   }, 120_000);
 });

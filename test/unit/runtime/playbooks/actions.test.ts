@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 
 import type { Sandbox } from '../../../../src/sandbox/sandbox-api.ts';
 import { createSandbox } from '../../../../src/sandbox/sandbox.ts';
-import { playbookOf, PlayWorld } from '../../../support/play-world.ts';
+import { playbookOf, PlayWorld, ran } from '../../../support/play-world.ts';
 
 const servers: (Server | Sandbox)[] = [];
 afterEach(async () => {
@@ -24,18 +24,6 @@ async function listen(answer: (request: IncomingMessage, body: string) => { stat
   servers.push(server);
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-/** What a run came to, once it is written down. */
-async function ran(world: PlayWorld, times = 1): Promise<unknown[]> {
-  await vi.waitFor(
-    async () => {
-      await world.time.advanceAsync(1);
-      expect(world.audit.length).toBeGreaterThanOrEqual(times);
-    },
-    { timeout: 20_000, interval: 10 },
-  );
-  return world.audit.map(({ to }) => (to as { steps: unknown[] }).steps);
 }
 
 const when = 'when: { metric: value, above: 0, clearForMs: 0 }\ncoolDownMs: 60000\n';
@@ -88,6 +76,18 @@ describe('a playbook that scales', () => {
     expect(state.replicas).toBe(12);
   });
 
+  it('makes nothing smaller: where there are more already it leaves them alone, then and when it is over', async () => {
+    const { api, asked, state } = await cluster();
+    state.replicas = 12;
+    const world = new PlayWorld([playbookOf(scale(api))]);
+    await world.run(1, 1);
+    await ran(world);
+    await world.run(1, 0);
+    await ran(world, 2);
+    expect(state.replicas).toBe(12);
+    expect(asked.filter((line) => line.startsWith('PATCH'))).toEqual([]);
+  });
+
   it('says why the cluster refused', async () => {
     const api = await listen(() => ({ status: 403 }));
     const world = new PlayWorld([playbookOf(scale(api))]);
@@ -107,7 +107,7 @@ describe('a playbook that scales', () => {
     const bad = new PlayWorld([run('console.error("no such pool"); process.exit(2)')]);
     await bad.run(1, 1);
     expect(await ran(bad)).toMatchObject([
-      [{ outcome: 'failed', detail: expect.stringContaining('no such pool') as string }],
+      [{ outcome: 'failed', detail: 'the command failed: exit code 2: no such pool' }],
     ]);
   });
 });
