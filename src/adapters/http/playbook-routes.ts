@@ -3,15 +3,15 @@ import { from, map, of } from 'rxjs';
 import { jsonResponse, problemResponse } from '../../model/http.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 
-import { invalidOrder, readOrder } from './orders.ts';
+import { invalidOrder, type Order, readOrder } from './orders.ts';
 
 /** Who plays. */
 export interface PlaybookDesk {
   /** All playbooks: condition, newest value, state, steps, last run. */
   views(): unknown;
   /** `undefined`: there is none of that name. Rejects never. */
-  rehearse(name: string, by: string): Promise<unknown> | undefined;
-  end(name: string, by: string): Promise<unknown> | undefined;
+  rehearse(name: string, order: Order): Promise<unknown> | undefined;
+  end(name: string, order: Order): Promise<unknown> | undefined;
 }
 
 const orders = ['rehearse', 'end'] as const;
@@ -36,7 +36,7 @@ export function playbookRoutes(desk: PlaybookDesk): readonly HttpRoute[] {
         if (!orders.some((one) => one === tree['do'])) report('/do', `must be one of ${orders.join(', ')}`);
       });
       if (read.faults !== undefined) return of(invalidOrder(read.faults));
-      const done = read.tree['do'] === 'end' ? desk.end(name, read.order.by) : desk.rehearse(name, read.order.by);
+      const done = read.tree['do'] === 'end' ? desk.end(name, read.order) : desk.rehearse(name, read.order);
       if (done !== undefined) return from(done).pipe(map((report) => jsonResponse(200, report, fresh)));
       const detail = `there is no playbook ${name} in this process`;
       return of(problemResponse({ status: 404, code: 'not_found', title: 'No such playbook', detail }));

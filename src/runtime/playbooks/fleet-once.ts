@@ -1,5 +1,6 @@
 import { catchError, firstValueFrom, map, merge, of, take } from 'rxjs';
 
+import { LarkspurError } from '../../model/errors.ts';
 import { after } from '../../operators/interop/after.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Timers } from '../../ports/clock.ts';
@@ -9,7 +10,15 @@ const patienceMs = 3_000;
 const shortestMemoryMs = 60_000;
 
 /** What came of a step that one process of the fleet takes. */
-export type Taken<T> = { readonly by: 'us'; readonly result: T } | { readonly by: 'another worker' };
+export type Taken<T> =
+  | { readonly by: 'us'; readonly result: T }
+  /** @property waitMs it is at it: by then it has ended or is gone; `undefined`: it is not to be done again */
+  | { readonly by: 'another worker'; readonly waitMs: number | undefined };
+
+/** Whether what failed may have had its effect all the same. */
+export function mayHaveActed(error: unknown): boolean {
+  return error instanceof LarkspurError && error.code === 'no_answer';
+}
 
 /**
  * Lets one process of the fleet do something that all of them see a reason for. A store of claims that does not answer stops
@@ -24,14 +33,16 @@ export class FleetOnce {
     this.#timers = timers;
   }
 
-  /** @param memoryMs who comes so soon after is too late. Rejects as the work does; then another one may try */
+  /** @param memoryMs who comes so soon after is too late. Rejects as the work does; then another one may try, unless it may have acted */
   async take<T>(id: string, memoryMs: number, work: () => Promise<T>): Promise<Taken<T>> {
     const ttlMs = Math.max(memoryMs, shortestMemoryMs);
     const late$ = after(this.#timers, patienceMs).pipe(map(() => undefined));
     const asked$ = this.#claims.claim({ id, origin: id, leaseMs, ttlMs, sent: false });
     const reply = await firstValueFrom(merge(asked$, late$).pipe(take(1)), { defaultValue: undefined });
-    if (reply !== undefined && reply.kind !== 'granted') return { by: 'another worker' };
-    const end = (state: 'PROCESSED' | 'FAILED'): void => {
+    if (reply !== undefined && reply.kind !== 'granted') {
+      return { by: 'another worker', waitMs: 'waitMs' in reply ? reply.waitMs : undefined };
+    }
+    const end = (state: 'PROCESSED' | 'FAILED' | 'DEAD'): void => {
       if (reply === undefined) return;
       const claim = { id, fence: reply.fence };
       this.#claims
@@ -44,7 +55,7 @@ export class FleetOnce {
       end('PROCESSED');
       return { by: 'us', result };
     } catch (error) {
-      end('FAILED');
+      end(mayHaveActed(error) ? 'DEAD' : 'FAILED');
       throw error;
     }
   }

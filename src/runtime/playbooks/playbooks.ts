@@ -27,6 +27,14 @@ export interface PlaybooksParts {
   readonly audit: Audit;
 }
 
+/** Who has a playbook do something, and why. */
+export interface PlayOrder {
+  readonly by: string;
+  /** Default: the condition of the playbook. */
+  readonly reason?: string | undefined;
+  readonly requestId?: string | undefined;
+}
+
 interface Kept {
   readonly play: Play;
   readonly says: readonly string[];
@@ -69,8 +77,9 @@ export class Playbooks {
     for (const kept of this.#kept.values()) {
       const step = kept.play.look(nowMs);
       const by = `playbook ${kept.play.playbook.name}`;
-      if (step === 'begin') void this.#do(kept, by, () => kept.play.begin());
-      if (step === 'end') void this.#do(kept, by, () => kept.play.over());
+      if (step === 'begin') void this.#do(kept, { by }, () => kept.play.begin());
+      if (step === 'again') void this.#do(kept, { by }, () => kept.play.again());
+      if (step === 'end') void this.#do(kept, { by }, () => kept.play.over());
     }
   }
 
@@ -84,17 +93,17 @@ export class Playbooks {
   }
 
   /** A person rehearses a playbook: it says what it would do. `undefined`: there is none of that name. */
-  rehearse(name: string, by: string): Promise<PlayReport> | undefined {
+  rehearse(name: string, order: PlayOrder): Promise<PlayReport> | undefined {
     const kept = this.#kept.get(name);
-    return kept === undefined ? undefined : this.#do(kept, by, () => kept.play.begin(true));
+    return kept === undefined ? undefined : this.#do(kept, order, () => kept.play.begin(true));
   }
 
   /** A person ends it: what it did is undone, and it rests. `undefined`: there is none of that name. */
-  end(name: string, by: string): Promise<PlayReport> | undefined {
+  end(name: string, order: PlayOrder): Promise<PlayReport> | undefined {
     const kept = this.#kept.get(name);
     if (kept === undefined) return undefined;
     kept.play.end(this.#needs.parts.clock.now());
-    return this.#do(kept, by, () => kept.play.over());
+    return this.#do(kept, order, () => kept.play.over());
   }
 
   /** Resolves when nothing is under way. */
@@ -111,19 +120,25 @@ export class Playbooks {
     parts.log.warn({ playbook: name, unknown, cure }, 'a playbook looks at metrics that this process does not have');
   }
 
-  #do(kept: Kept, by: string, work: () => Promise<PlayReport>): Promise<PlayReport> {
+  #do<Report extends PlayReport | undefined>(
+    kept: Kept,
+    { by, reason, requestId }: PlayOrder,
+    work: () => Promise<Report>,
+  ): Promise<Report> {
     const { playbook } = kept.play;
+    const why = { reason: reason ?? playbook.condition, requestId };
     const { audit, parts } = this.#needs;
     const done = kept.busy.then(async () => {
       const from = kept.last?.state ?? 'idle';
       const report = await work();
+      if (report === undefined) return report;
       const failed = report.steps.some(({ outcome }) => outcome === 'failed' || outcome === 'not undone');
       const outcome = failed ? 'failed' : report.dryRun ? 'dry-run' : report.state;
       this.#runs.add({ playbook: playbook.name, outcome });
       parts.log.warn({ playbook: playbook.name, by, ...report }, `a playbook ${report.state}`);
       kept.last = {
         ...report,
-        at: audit.write({ by, what: `playbook/${playbook.name}`, from, to: report, reason: playbook.condition }),
+        at: audit.write({ by, what: `playbook/${playbook.name}`, from, to: report, ...why }),
       };
       return report;
     });

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { of } from 'rxjs';
+import { firstValueFrom, from, of, race } from 'rxjs';
 
 import { pauseRoutes } from '../../adapters/http/pause-routes.ts';
 import { playbookRoutes } from '../../adapters/http/playbook-routes.ts';
 import { reviewRoutes } from '../../adapters/http/review-routes.ts';
 import { stabilityRoutes } from '../../adapters/http/stability-routes.ts';
 import type { Config } from '../../config/config.ts';
+import { after } from '../../operators/interop/after.ts';
 import type { House } from '../../pipeline/house.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 import type { MetricsReader } from '../../ports/metrics.ts';
@@ -22,6 +23,8 @@ import type { ConfigSource } from '../watch-config.ts';
 
 import { Slos } from './slos.ts';
 import { Stability } from './stability.ts';
+
+const stopPatienceMs = 2_000;
 
 /** What looks after a process while it works: scores, promises, playbooks, and the record of who changed what. */
 export class Operations {
@@ -66,24 +69,24 @@ export class Operations {
       }),
       ...playbookRoutes({
         views: () => this.#playbooks?.views() ?? [],
-        rehearse: (name, by) => this.#playbooks?.rehearse(name, by),
-        end: (name, by) => this.#playbooks?.end(name, by),
+        rehearse: (name, order) => this.#playbooks?.rehearse(name, order),
+        end: (name, order) => this.#playbooks?.end(name, order),
       }),
       ...pauseRoutes({
         order: ({ upstream, paused, by, reason, requestId }) => {
           const house = this.#house;
           if (house?.destinations.has(upstream) !== true) return of(undefined);
-          const from = house.pauses.heldBy(upstream);
+          const before = house.pauses.heldBy(upstream);
           if (paused) house.pauses.pause(upstream, by);
           else house.pauses.resume(upstream);
           const to = house.pauses.heldBy(upstream);
-          return this.audit.written({ by, what: `pause/${upstream}`, from, to, reason, requestId });
+          return this.audit.written({ by, what: `pause/${upstream}`, from: before, to, reason, requestId });
         },
       }),
     ];
   }
 
-  /** Looks after this worker from now on. @param disturb makes faults on purpose; absent: this process makes none */
+  /** Looks after this worker from {@link follow} on. @param disturb makes faults on purpose; absent: this process makes none */
   begin(house: House, disturb?: Hands['disturb']): void {
     const { metrics } = this.#parts;
     this.#house = house;
@@ -103,20 +106,25 @@ export class Operations {
       chronicle.look();
       playbooks.look();
     });
-    stability.start();
   }
 
-  /** Takes over the configuration whenever it changes. @param apply may throw; then nothing changes */
+  /**
+   * All else is ready: begins to look, and takes over the configuration whenever it changes.
+   * @param apply may throw; then nothing changes
+   */
   follow(apply: (config: Config) => void): void {
-    if (this.#live === undefined) return;
-    this.#unfollow = this.#live.follow((config) => {
-      apply(config);
-      this.#slos.replace(config.slos);
-      if (!isDeepStrictEqual(config.playbooks, this.#config.playbooks)) {
-        this.#parts.log.warn({}, 'changed playbooks wait for a restart');
-      }
-      if (config.redis !== undefined) this.#stores.setRedisTimeoutMs(config.redis.timeoutMs);
-    });
+    this.#unfollow = this.#live?.follow((config) => this.#takeOver(config, apply)) ?? this.#unfollow;
+    // Only now: what a playbook puts over the configuration has to reach what it is about.
+    this.#stability?.start();
+  }
+
+  #takeOver(config: Config, apply: (config: Config) => void): void {
+    apply(config);
+    this.#slos.replace(config.slos);
+    if (!isDeepStrictEqual(config.playbooks, this.#config.playbooks)) {
+      this.#parts.log.warn({}, 'changed playbooks wait for a restart');
+    }
+    if (config.redis !== undefined) this.#stores.setRedisTimeoutMs(config.redis.timeoutMs);
   }
 
   /** An event was routed. */
@@ -124,8 +132,11 @@ export class Operations {
     this.#slos.routed(route, outcome !== 'dead-letter');
   }
 
-  stop(): void {
+  /** Looks no more. Resolves when no playbook is under way, or after two seconds: what it still does needs the stores. */
+  async stop(): Promise<void> {
     this.#unfollow();
     this.#stability?.stop();
+    const late$ = after(this.#parts.timers, stopPatienceMs);
+    await firstValueFrom(race(from(this.#playbooks?.idle() ?? Promise.resolve()), late$), { defaultValue: undefined });
   }
 }

@@ -101,15 +101,72 @@ describe('playbooks', () => {
     expect(outcomes.sort()).toEqual(['another worker', 'another worker', 'done']);
   });
 
+  it('try a step again that failed, with more rest between each, until one worker has done it', async () => {
+    let asked = 0;
+    const hands = {
+      disturb: () =>
+        ++asked < 3 ? Promise.reject(new Error('out of reach')) : Promise.resolve(() => Promise.resolve()),
+    };
+    const world = new PlayWorld([playbookOf(light('\n    dryRun: false'))], hands);
+    await world.run(4, 74);
+    expect(asked).toBe(1);
+    await world.run(60, 74);
+    expect(asked).toBe(3);
+    const outcomes = world.audit.map(({ to }) => (to as { steps: { outcome: string }[] }).steps[0]?.outcome);
+    expect(outcomes).toEqual(['failed', 'done']);
+    expect(world.playbooks[0]?.views()[0]?.last).toMatchObject({ state: 'again', steps: [{ outcome: 'done' }] });
+  });
+
+  it('try a step no more than five times, and not when it is over', async () => {
+    let asked = 0;
+    const hands = { disturb: () => Promise.reject(new Error(`out of reach ${++asked > 0 ? '' : '!'}`)) };
+    const world = new PlayWorld([playbookOf(light('\n    dryRun: false'))], hands);
+    await world.run(600, 74);
+    expect(asked).toBe(5);
+    const short = new PlayWorld([playbookOf(light('\n    dryRun: false'))], hands);
+    await short.run(1, 74);
+    await short.run(60, 90);
+    expect(asked).toBeLessThan(8);
+  });
+
+  it('do not repeat what may have reached somebody', async () => {
+    let asked = 0;
+    const hands = {
+      disturb: () => {
+        asked++;
+        return Promise.reject(new LarkspurError('no_answer', 'the bot did not answer'));
+      },
+    };
+    const world = new PlayWorld([playbookOf(light('\n    dryRun: false'))], hands, 3);
+    await world.run(300, 74);
+    expect(asked).toBe(1);
+  });
+
+  it('are taken over from a worker that ended in the midst of a step', async () => {
+    let asked = 0;
+    const hands = {
+      disturb: () => {
+        asked++;
+        // The first one never ends, as in a process that is gone.
+        return asked === 1 ? new Promise<never>(() => undefined) : Promise.resolve(() => Promise.resolve());
+      },
+    };
+    const world = new PlayWorld([playbookOf(light('\n    dryRun: false'))], hands, 2);
+    await world.run(200, 74);
+    expect(asked).toBe(2);
+  });
+
   it('are rehearsed and ended by a person, under the name of that person', async () => {
     const world = new PlayWorld([isolate]);
     const [playbooks] = world.playbooks;
-    void playbooks?.rehearse('isolate-news', 'ana');
+    void playbooks?.rehearse('isolate-news', { by: 'ana', reason: 'a drill', requestId: 'r-1' });
     await world.run(1, 0);
     expect(world.did).toEqual([]);
-    expect(world.audit).toMatchObject([{ by: 'ana', to: { state: 'ran', dryRun: true } }]);
+    expect(world.audit).toMatchObject([
+      { by: 'ana', reason: 'a drill', requestId: 'r-1', to: { state: 'ran', dryRun: true } },
+    ]);
     await world.run(10, 0.9);
-    void playbooks?.end('isolate-news', 'ben');
+    void playbooks?.end('isolate-news', { by: 'ben' });
     await world.run(30, 0.9);
     expect(world.did).toEqual([
       ...['isolate news', '{"upstreams.news.concurrency":2}'],
@@ -117,8 +174,8 @@ describe('playbooks', () => {
     ]);
     expect(world.audit.at(-1)).toMatchObject({ by: 'ben', to: { state: 'over' } });
     expect(playbooks?.views()).toMatchObject([{ name: 'isolate-news', state: 'cooling', when: 'value > 0.5 for 3 s' }]);
-    expect(playbooks?.end('gone', 'ben')).toBeUndefined();
-    expect(playbooks?.rehearse('gone', 'ben')).toBeUndefined();
+    expect(playbooks?.end('gone', { by: 'ben' })).toBeUndefined();
+    expect(playbooks?.rehearse('gone', { by: 'ben' })).toBeUndefined();
   });
 
   it('that look at a metric that is not there are named in the log', () => {
