@@ -109,7 +109,7 @@ export async function serve(
   const listenAtDoors = (routes: readonly HttpRoute[]): Promise<string> =>
     listen('ingress', config.listen.ingress, traces === undefined ? routes : tracedDoors(routes, traces));
   const stop = async (): Promise<Stopped> => {
-    operations.stop();
+    const playsEnded = operations.stop();
     const faultsEnded = faults.stop();
     // Redrives end beside all else: one limit after the other would outlast the patience of who stops the process.
     const redrivesEnded = desk.close();
@@ -121,8 +121,7 @@ export async function serve(
     await doors?.close();
     rules?.stop();
     await live?.close();
-    await redrivesEnded;
-    await faultsEnded;
+    await Promise.all([redrivesEnded, faultsEnded, playsEnded]);
     await stores.close();
     await tracing?.close();
     return stopped;
