@@ -44,8 +44,10 @@ interface Flow {
   pace: Pace | undefined;
 }
 
-// A flow of which nothing ends at all may go on at any moment: nobody is away for longer than that has lasted, nor than this.
+// A flow of which nothing ends at all may go on at any moment: nobody is away for longer than that has lasted, nor than this,
 const longestStalledMs = 600_000;
+// nor than all of it takes at this share of its pace: of a short backlog there is work again soon.
+const stalledShare = 1 / 3;
 
 /**
  * Who waits here and who waits outside, where one flow (a tenant at a bucket of quota) brings more than its share: so that
@@ -54,7 +56,8 @@ const longestStalledMs = 600_000;
  * A flow may hold half of what is free beside it (Choudhury and Hahne 1998, dynamic thresholds): one alone gets a third of all,
  * two a quarter each, and some is free always. One more is sent away for as long as the flow has work for without it, counted
  * at its own pace and with what comes back meanwhile: it is never idle because of that. What lasts for less than the shortest
- * wait stays. Those that wait for one that is outside count by themselves, so they never keep that one out. Reads no clock; times are monotonic milliseconds. Memory: one small entry per flow that has items.
+ * wait stays. Where nothing ends, because its upstream is down or paused, nobody is sent away and back at that pace: the longer
+ * it lasts, the longer each is away. Those that wait for one that is outside count by themselves, so they never keep that one out. Reads no clock; times are monotonic milliseconds. Memory: one small entry per flow that has items.
  */
 export class FullLanes {
   readonly #waitsMs: readonly number[];
@@ -147,8 +150,8 @@ export class FullLanes {
     const isOver = isHere(flow) > coming.freeItems * this.#share;
     if (!(behindMs > 0 && isOver) && returns.lastMs(here, pace.now(nowMs), nowMs, order) < shortestMs) return -1;
     const most = pace.most(nowMs);
-    const lastMs =
-      most > 0 ? returns.lastMs(here, most, nowMs, order) : Math.min(pace.watchedMs(nowMs), longestStalledMs);
+    const stalledMs = pace.now(nowMs) > 0 ? 0 : stalled(flow, pace, nowMs);
+    const lastMs = Math.max(stalledMs, most > 0 ? returns.lastMs(here, most, nowMs, order) : 0);
     const longest = (ms: number): number => this.#waitsMs.findLastIndex((one) => one <= ms);
     const wanted = longest(Math.max(shortestMs, lastMs));
     const behind = this.#waitsMs.findIndex((one) => one >= behindMs);
@@ -163,6 +166,13 @@ export class FullLanes {
     }
     return flow;
   }
+}
+
+/** For how long one is sent away while nothing ends. */
+function stalled(flow: Flow, pace: Pace, nowMs: number): number {
+  const perSecond = pace.most(nowMs) * stalledShare;
+  const allMs = perSecond > 0 ? ((isHere(flow) + flow.returns.sizeAt(nowMs)) * 1_000) / perSecond : Infinity;
+  return Math.min(pace.sinceEndedMs(nowMs), longestStalledMs, allMs);
 }
 
 function isHere({ queued, behind }: Flow): number {

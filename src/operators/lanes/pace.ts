@@ -11,11 +11,13 @@ export class Pace {
   readonly #sinceMs: number;
   readonly #allowed: number | undefined;
   #second: number;
+  #lastEndedMs: number;
   #peak = 0;
 
   /** @param allowed per second; `undefined`: nobody knows */
   constructor(nowMs: number, allowed: number | undefined) {
     this.#sinceMs = nowMs;
+    this.#lastEndedMs = nowMs;
     this.#allowed = allowed;
     this.#second = Math.floor(nowMs / 1_000);
   }
@@ -23,6 +25,7 @@ export class Pace {
   /** An item ended. */
   ended(nowMs: number): void {
     this.#roll(nowMs);
+    this.#lastEndedMs = nowMs;
     const cell = this.#second % windowSeconds;
     this.#perSecond[cell] = (this.#perSecond[cell] ?? 0) + 1;
   }
@@ -50,9 +53,9 @@ export class Pace {
     return rate === Infinity ? rate : this.#peak;
   }
 
-  /** Since when it is watched. */
-  watchedMs(nowMs: number): number {
-    return nowMs - this.#sinceMs;
+  /** For how long nothing has ended, as far as it was watched. */
+  sinceEndedMs(nowMs: number): number {
+    return nowMs - this.#lastEndedMs;
   }
 
   #roll(nowMs: number): void {

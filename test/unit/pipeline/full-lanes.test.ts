@@ -107,6 +107,19 @@ describe('a tenant with more calls than its share', () => {
     expect(writesOutside(bench) / calls).toBeLessThan(8);
   });
 
+  it('whose upstream is paused for an hour is written to delay topics ever more seldom, and ends soon after that', () => {
+    const calls = 2_000;
+    const bench = flooded(calls);
+    const { house } = bench.start();
+    bench.run(20_000);
+    house.pauses.pause('feishu', 'somebody');
+    bench.run(3_600_000);
+    expect(writesOutside(bench) / calls).toBeLessThan(25);
+    house.pauses.resume('feishu');
+    bench.run(calls * 213 + 600_000);
+    expect(bench.results).toHaveLength(calls);
+  });
+
   it('whose calls would pass their deadline outside keeps them, and they end when no attempt fits any more', () => {
     const bench = flooded(0);
     bench.start();

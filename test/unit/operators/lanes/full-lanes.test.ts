@@ -94,6 +94,41 @@ describe('FullLanes', () => {
     expect(lanes.comes('a', 5_000_000, 'unknown')).toBe(600_000);
   });
 
+  it('a flow of which nothing ends for an hour is sent away the longer the longer it lasts, and goes on within ten minutes', () => {
+    const { full } = world();
+    const count = 20_000;
+    const due = new Map<number, number[]>();
+    let [here, sent, ended] = [0, 0, 0];
+    const comes = (order: number, second: number): void => {
+      const coming = { nowMs: second * 1_000, order, freeItems: capacityItems - here, perSecond: 50, mostMs: Infinity };
+      const waitMs = full.comes('a', coming);
+      if (waitMs === undefined) here++;
+      else {
+        sent++;
+        const at = second + waitMs / 1_000;
+        const orders = due.get(at);
+        if (orders === undefined) due.set(at, [order]);
+        else orders.push(order);
+      }
+    };
+    const passes = (second: number): void => {
+      for (const order of due.get(second) ?? []) {
+        full.back('a', second * 1_000);
+        comes(order, second);
+      }
+      due.delete(second);
+    };
+    for (let order = 0; order < count; order++) comes(order, 0);
+    for (let second = 1; second <= 3_600; second++) passes(second);
+    expect(sent / count).toBeLessThan(25);
+    for (let second = 3_601; second <= 3_600 + 600 + 1.25 * (count / 50); second++) {
+      passes(second);
+      for (let n = 0; n < 50 && here > 0; n++, here--, ended++) full.ended('a', false, second * 1_000, true);
+    }
+    expect(ended).toBe(count);
+    expect(sent / count).toBeLessThan(30);
+  });
+
   it('a flow that is slower than its limits is sent away as if it used them', () => {
     const lanes = world();
     sentAway(lanes, 'a', 2_000);
