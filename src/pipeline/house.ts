@@ -149,6 +149,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     sink: parts.sink,
     minWorkMs: options.minWorkMs,
     freeItems: () => lanes.room,
+    laneItems: options.laneItems,
     on: options.parkFullLanes,
   });
   const cancellations = new Cancellations();

@@ -1,4 +1,4 @@
-import { delayTiers } from '../model/delay-topics.ts';
+import { delayTiers, delayTopics } from '../model/delay-topics.ts';
 import { FullLanes, type FullLanesStats } from '../operators/lanes/full-lanes.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
@@ -14,16 +14,22 @@ export interface OverflowParts {
   readonly lines: Lines;
   readonly partitions: Pick<Partitions, 'passed'>;
   readonly minWorkMs: number;
-  /** Where nothing can end because no result is written, no flow is to blame. */
+  /** Nobody leaves while writes are held: to a delay topic they stay here, and without results nothing ends. */
   readonly sink: Pick<RecordSink, 'trouble'>;
   /** Records for which the lanes have room. */
   readonly freeItems: () => number;
+  /** All for which they ever have. */
+  readonly laneItems: number;
   /** `false`: nobody leaves because its lane is full; its partition waits. */
   readonly on: boolean;
 }
 
 // Each takes some 200 bytes here, as long as it is outside.
 const mostParked = 250_000;
+// Who leaves has its place until its record is written. Where that takes for ever, the other half goes on. Less would keep
+// those of a burst, which all come before the first of them is written.
+const shareOfLeaving = 0.5;
+const written = ['results', ...delayTopics];
 
 /**
  * Full lanes: what a tenant has beyond its share at a bucket of quota waits in a delay topic, so that its partition goes on
@@ -131,9 +137,10 @@ export class Overflow {
   }
 
   #mayLeave(job: Job, nowMs: number): boolean {
-    const { on, lines, sink } = this.#parts;
+    const { on, lines, sink, laneItems } = this.#parts;
     if (!on || isCancelled(job) || !job.fitsOutside || !lines.mayLeave(job)) return false;
-    if (sink.trouble('results') !== undefined) return false;
+    if (this.#leaving >= laneItems * shareOfLeaving) return false;
+    if (written.some((topic) => sink.trouble(topic) !== undefined)) return false;
     if (job.attemptsMade > 0 || (job.longWait?.untilMs ?? 0) > nowMs) return false;
     return job.orderingKey === undefined || lines.calls < mostParked;
   }

@@ -181,6 +181,26 @@ describe('a tenant with more calls than its share', () => {
     expect(bench.results.filter(({ id }) => id === 'b')).toHaveLength(1);
   });
 
+  it('while its delay topic takes nothing fills half of the lanes at most, and all else goes on', () => {
+    const bench = flooded(600);
+    const append$ = bench.sink.append.bind(bench.sink);
+    bench.sink.append = (record) => (record.topic.startsWith('retry.') ? NEVER : append$(record));
+    bench.start();
+    bench.call(read('b', { tenant: 'b' }));
+    bench.run(150_000);
+    expect(bench.results.filter(({ id }) => id === 'b')).toHaveLength(1);
+    expect(bench.results).toHaveLength(601 - 256 / 2);
+  });
+
+  it.each(['results', 'retry.1h'])('waits in its lane while writes to %s are held', (held) => {
+    const bench = flooded(600);
+    bench.sink.trouble = (topic) => (topic === held ? { why: 'its partition has no leader' } : undefined);
+    bench.start();
+    bench.run(150_000);
+    expect(writesOutside(bench)).toBe(0);
+    expect(bench.results).toHaveLength(600);
+  });
+
   it('is told by explain, with how many of its own are before it, and counted', () => {
     const bench = flooded(600);
     const { house } = bench.start();
