@@ -29,6 +29,8 @@ type Held = Observable<Scheduled | Ended> | Scheduled | Ended | undefined;
 const registerLookMs = 500;
 // Until all before it has been read again.
 const earlyLookMs = 200;
+// Where it leaves instead: for the shortest topic, and for what passes until that is decided.
+const earlyOutsideMs = shortestOutsideMs + 100;
 
 /**
  * Waiting outside: a call whose wait is long leaves for a delay topic before anybody claims it, one that comes back from
@@ -86,7 +88,7 @@ interface Wait {
 
 /** What a call has to wait for before it may be claimed; `undefined` for nothing. */
 function longestOf(job: Job, context: HoldContext): Wait | undefined {
-  const { lines, overflow, lanes, clock, log } = context;
+  const { lines, overflow, clock, log } = context;
   const { longWait, leaving } = job;
   const ahead = lines.ahead(job);
   const isEarly = overflow.isEarly(job);
@@ -108,11 +110,17 @@ function longestOf(job: Job, context: HoldContext): Wait | undefined {
     }
     waits.push({ untilMs, why: 'order' });
   }
-  // Where there is no room left, what is to be read first cannot come.
-  if (isEarly) waits.push({ untilMs: nowMs + (lanes.hasRoom ? earlyLookMs : shortestOutsideMs), why: 'order' });
+  if (isEarly) waits.push({ untilMs: nowMs + earlyMs(job, nowMs, context), why: 'order' });
   job.leaving = undefined;
   const longest = waits.reduce((one, other) => (other.untilMs > one.untilMs ? other : one));
   return longest.untilMs > nowMs ? longest : undefined;
+}
+
+/** Where there is no room left, what is to be read first cannot come: it leaves, if it has the time for that. */
+function earlyMs({ deadlineMs }: Job, nowMs: number, { lanes, minWorkMs }: HoldContext): number {
+  const leftMs = deadlineMs - minWorkMs - nowMs;
+  if (!lanes.hasRoom && leftMs >= earlyOutsideMs) return earlyOutsideMs;
+  return Math.max(1, Math.min(earlyLookMs, leftMs - 1));
 }
 
 // A call that comes back is there at once, and its lane lets it go first: this is for one that is late.
