@@ -96,11 +96,11 @@ export class Lines {
     return held.known.keys.aheadBesides(orderingKey, offsetOf(received), held.here);
   }
 
-  /** A call that was on its way out stays. One that came from outside is written down until it has its ending. */
+  /** A call that was on its way out stays. One that is written down, now or since it was outside, is so until its ending. */
   stays({ received }: Job): void {
     const held = this.#held.get(received.partition.partition);
-    held?.leaving.delete(offsetOf(received));
-    if (received.held === undefined) held?.known?.keys.remove(offsetOf(received));
+    const offset = offsetOf(received);
+    if (held?.leaving.delete(offset) === true && received.held === undefined) held.known?.keys.remove(offset);
   }
 
   /** A call is not outside any more, whatever the register says. */

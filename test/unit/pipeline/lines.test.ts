@@ -22,7 +22,10 @@ function registerOf(calls: ParkedCall[]) {
       asked.push('open');
       return of({ fence: ++state.fence, calls: [...state.calls] });
     },
-    put: () => of(true),
+    put: (_, call) => {
+      state.calls = [...state.calls, call];
+      return of(true);
+    },
     remove: ({ fence }, offset) => {
       asked.push('remove');
       if (fence !== state.fence) return of(false);
@@ -54,6 +57,33 @@ describe('the line of a key', () => {
 
     expect(state.calls).toEqual([]);
     expect(asked).toEqual(['open', 'remove', 'open', 'remove']);
+  });
+
+  it('goes on behind a call that was written down and could not leave: it is forgotten with its ending', () => {
+    const { lines, state } = registerOf([]);
+    const own = { partition, record: { offset: 7 } } as unknown as Received;
+    const job = { received: own, orderingKey: 'k' } as unknown as Job;
+    lines.leaves(job, 10_000);
+    lines.park(job, 10_000).subscribe();
+    expect(state.calls).toHaveLength(1);
+    lines.stays(job);
+    lines.unpark(own)?.subscribe();
+
+    expect(state.calls).toEqual([]);
+    expect(lines.calls).toBe(0);
+  });
+
+  it('of a call that stays before it is written down has nothing to forget', () => {
+    const { lines, asked } = registerOf([]);
+    const own = { partition, record: { offset: 7 } } as unknown as Received;
+    const job = { received: own, orderingKey: 'k' } as unknown as Job;
+    lines.read(partition).subscribe();
+    lines.leaves(job, 10_000);
+    expect(lines.calls).toBe(1);
+    lines.stays(job);
+
+    expect([lines.calls, lines.unpark(own)]).toEqual([0, undefined]);
+    expect(asked).toEqual(['open']);
   });
 
   it('is left to its next owner when the partition is lost: nothing is read or changed any more', () => {
