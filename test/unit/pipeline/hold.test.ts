@@ -10,6 +10,7 @@ const minWorkMs = 100;
 /** What becomes of a call that is back before an earlier one of its key was read, on a clock that goes on with each look. */
 function early({ hasRoom, leftMs }: { readonly hasRoom: boolean; readonly leftMs: number }) {
   let nowMs = 0;
+  let waitingFor: string | undefined;
   const clock = { now: () => (nowMs += 0.01), wall: () => 0 };
   const became = { left: false, lookedAtMs: undefined as number | undefined, outOfTime: false };
   const job = {
@@ -18,10 +19,10 @@ function early({ hasRoom, leftMs }: { readonly hasRoom: boolean; readonly leftMs
     orderingKey: 'k',
     deadlineMs: leftMs,
     attemptsMade: 0,
-    waitingFor: undefined as string | undefined,
-    waits(why: string) {
-      this.waitingFor = why;
+    get waitingFor() {
+      return waitingFor;
     },
+    waits: (why: string) => void (waitingFor = why),
     fitsOutside: true,
     outOfTime: false,
     plan: { repeat: { kind: 'safe' } },
