@@ -40,6 +40,9 @@ async function attempt(
   if (scenario.target === 'sandbox') return runScenario(scenario, await openSandboxStage(scenario, seed), options);
   const workers = (urls.length === 0 ? [undefined] : urls).map((url) => adminAddress(config, url));
   const stage = new WorkerStage(scenario, workers, options.clock, by);
+  // Nothing overrules that: it would end what somebody else looks at.
+  const occupied = await stage.occupied().catch((error: unknown) => messageOf(error));
+  if (occupied !== undefined) return refusedRun(scenario, options, occupied);
   const refusal = await stage.standing().then(
     (standing) => refusalOf(scenario, standing),
     (error: unknown) => messageOf(error),

@@ -47,7 +47,7 @@ export async function runScenario(scenario: Scenario, stage: Stage, options: Run
 async function played(scenario: Scenario, stage: Stage, options: RunOptions, startedAt: string): Promise<ChaosRun> {
   const { clock } = options;
   const startedMs = clock.now();
-  await stage.start();
+  await stage.start(runId(scenario, startedAt));
   const why = await play(scenario, stage, options, startedMs);
   const figures = { ...(await stage.look()), ...(await stage.conclude()) };
   const bounds = [...(scenario.target === 'sandbox' ? always : []), ...scenario.expect];
@@ -74,8 +74,11 @@ function refusedAt(scenario: Scenario, options: RunOptions, why: string, started
 }
 
 function headOf({ name, hypothesis, target }: Scenario, { by, seed, forced }: RunOptions, startedAt: string) {
-  const id = `${name}-${startedAt.replace(/[-:]|\.\d+/g, '')}`;
-  return { id, scenario: name, hypothesis, target, startedAt, by, seed, forced };
+  return { id: runId({ name }, startedAt), scenario: name, hypothesis, target, startedAt, by, seed, forced };
+}
+
+function runId({ name }: Pick<Scenario, 'name'>, startedAt: string): string {
+  return `${name}-${startedAt.replace(/[-:]|\.\d+/g, '')}`;
 }
 
 /** Resolves when it is over, with why it was cut short. */

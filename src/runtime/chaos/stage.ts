@@ -4,8 +4,8 @@ import type { Figures } from './figures.ts';
 
 /** Where a scenario is played: a house of its own, or workers that are there. */
 export interface Stage {
-  /** Begins: the load, or the look at how things are before. */
-  start(): Promise<void>;
+  /** Begins: the load, or the look at how things are before. @param run id of the run, by which its faults are known */
+  start(run: string): Promise<void>;
   /** These faults hold from now on, and no others of ours. */
   setFaults(rules: readonly InjectedFault[]): Promise<void>;
   /** What came since the start, as far as it is known by now. */

@@ -25,22 +25,25 @@ export class WorkerStage implements Stage {
   readonly #scenario: Scenario;
   readonly #workers: readonly AdminAddress[];
   readonly #clock: Clock;
-  readonly #by: string;
+  readonly #who: string;
+  #by = '';
   /** Where faults of ours may be in force, and until when they are there at most. */
   readonly #untilWallMs = new Map<AdminAddress, number>();
   /** Each worker by itself: one may be restarted. */
   #before: readonly Looked[] | undefined;
   #startedMs = 0;
 
-  /** @param by who runs it, for the audit */
-  constructor(scenario: Scenario, workers: readonly AdminAddress[], clock: Clock, by: string) {
+  /** @param who runs it, for the audit */
+  constructor(scenario: Scenario, workers: readonly AdminAddress[], clock: Clock, who: string) {
     this.#scenario = scenario;
     this.#workers = workers.map((worker) => ({ ...worker, patienceMs }));
     this.#clock = clock;
-    this.#by = by;
+    this.#who = who;
   }
 
-  async start(): Promise<void> {
+  async start(run: string): Promise<void> {
+    // As long as the door takes it.
+    this.#by = `${run} ${this.#who}`.slice(0, 100);
     this.#before = (await this.#pages()).map((page) => this.#counts(page));
     this.#startedMs = this.#clock.now();
   }
@@ -60,6 +63,17 @@ export class WorkerStage implements Stage {
     const { inside, outside } = this.#since(pages);
     const { score } = standingOf(pages, this.#scenario.blastRadius.upstreams);
     return { ...figuresOf(inside, outside), ...(score === undefined ? {} : { score }) };
+  }
+
+  /** Why there is no room for a run: somebody's faults are in force, and would be replaced. */
+  async occupied(): Promise<string | undefined> {
+    const orders = await Promise.all(this.#workers.map((worker) => this.#orderedBy(worker)));
+    const [first] = orders.flatMap((by, index) => (by === undefined ? [] : [{ by, url: this.#workers[index]?.url }]));
+    return first === undefined ? undefined : `faults of ${first.by} are in force at ${first.url ?? ''}`;
+  }
+
+  async #orderedBy(worker: AdminAddress): Promise<string | undefined> {
+    return (await askAdmin<{ orderedBy?: string }>(worker, { path: '/admin/faults' })).orderedBy;
   }
 
   /** How things stand before the run. */
@@ -89,11 +103,15 @@ export class WorkerStage implements Stage {
     const ends = body.rules.length === 0;
     // Who gives no answer may have done it all the same.
     if (!ends) this.#untilWallMs.set(worker, this.#clock.wall() + body.forMs);
-    await askAdmin(worker, { method: 'PUT', path: '/admin/faults', body }).catch((error: unknown) => {
-      // Where faults are off there are none.
-      if (error instanceof LarkspurError && error.code === 'forbidden') this.#untilWallMs.delete(worker);
-      throw error;
-    });
+    // What somebody else has ordered meanwhile is theirs.
+    const isOurs = !ends || (await this.#orderedBy(worker)) === this.#by;
+    const put = { method: 'PUT', path: '/admin/faults', body } as const;
+    if (isOurs)
+      await askAdmin(worker, put).catch((error: unknown) => {
+        // Where faults are off there are none.
+        if (error instanceof LarkspurError && error.code === 'forbidden') this.#untilWallMs.delete(worker);
+        throw error;
+      });
     if (ends) this.#untilWallMs.delete(worker);
   }
 

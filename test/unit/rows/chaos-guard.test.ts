@@ -37,14 +37,16 @@ const page = (score: number | undefined, budgetLeft: number | undefined, overall
   ].join('\n');
 
 /** An admin port that tells these metrics and notes what is ordered, and a drill at it. */
-async function atWorker(metrics: () => string, force = false, durationMs = scenario.durationMs) {
-  const orders: { rules: unknown[] }[] = [];
+async function atWorker(metrics: () => string, force = false, durationMs = scenario.durationMs, othersBy?: string) {
+  const orders: { rules: unknown[]; by?: string }[] = [];
+  const orderedBy = () =>
+    orders.length === 0 ? othersBy : orders.at(-1)?.rules.length === 0 ? undefined : orders.at(-1)?.by;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       if (request.method === 'PUT') orders.push(JSON.parse(String(Buffer.concat(chunks))) as { rules: unknown[] });
-      response.end(request.url === '/metrics' ? metrics() : '{}');
+      response.end(request.url === '/metrics' ? metrics() : JSON.stringify({ orderedBy: orderedBy() }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -81,6 +83,15 @@ describe('S000-84: chaos at workers', () => {
     expect(kept).toMatchObject([{ scenario: 'slow-news', verdict: 'refused', why: run.why, by: 'ana' }]);
   });
 
+  it('is refused while faults of somebody else are in force, also when it is forced: they would be replaced', async () => {
+    const { run, orders } = await atWorker(() => page(90, 1), true, 600, 'ben');
+    expect(run).toMatchObject({
+      verdict: 'refused',
+      why: expect.stringMatching(/^faults of ben are in force/) as string,
+    });
+    expect(orders).toEqual([]);
+  });
+
   it('is refused when nobody answers, in words', async () => {
     const files = new ConfigFiles();
     const ledger = files.write('', 'chaos.jsonl');
@@ -101,7 +112,10 @@ describe('S000-84: chaos at workers', () => {
     for (const metrics of [page(90, 1), page(75, undefined)]) {
       const { run, orders } = await atWorker(() => metrics);
       expect(run.verdict).toBe('confirmed');
-      expect(orders[0]).toMatchObject({ by: 'ana', rules: [{ kind: 'latency', match: { upstream: 'news' } }] });
+      expect(orders[0]).toMatchObject({
+        by: `${run.id} ana`,
+        rules: [{ kind: 'latency', match: { upstream: 'news' } }],
+      });
       expect(orders.at(-1)).toMatchObject({ rules: [] });
     }
   });

@@ -22,7 +22,7 @@ const sick = { kind: '503' } as const;
 
 /** An admin port that notes what is ordered. `status`: what it answers; 0: nothing at all. */
 async function worker() {
-  const state = { status: 200, rules: [] as unknown[], orders: 0 };
+  const state = { status: 200, rules: [] as unknown[], orderedBy: undefined as string | undefined, orders: 0 };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -30,10 +30,12 @@ async function worker() {
       if (state.status === 0) return;
       if (request.method === 'PUT') state.orders++;
       if (request.method === 'PUT' && state.status === 200) {
-        ({ rules: state.rules } = JSON.parse(String(Buffer.concat(chunks))) as { rules: unknown[] });
+        const { rules, by } = JSON.parse(String(Buffer.concat(chunks))) as { rules: unknown[]; by: string };
+        Object.assign(state, { rules, orderedBy: rules.length === 0 ? undefined : by });
       }
       response.statusCode = state.status;
-      response.end(JSON.stringify({ code: state.status === 403 ? 'forbidden' : 'internal' }));
+      const code = state.status === 403 ? 'forbidden' : 'internal';
+      response.end(JSON.stringify(state.status === 200 ? { orderedBy: state.orderedBy } : { code }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -48,7 +50,7 @@ describe('faults at several workers', () => {
   it('are taken away from all others when one gives no heed, and the one is named with the time until when they hold', async () => {
     const [deaf, well] = [await worker(), await worker()];
     const stage = new WorkerStage(scenario, [deaf.address, well.address], new VirtualTime(), 'ana');
-    await stage.start();
+    await stage.start('run-1');
     await stage.setFaults([sick]);
     expect([deaf.state.rules, well.state.rules]).toEqual([[sick], [sick]]);
 
@@ -64,10 +66,20 @@ describe('faults at several workers', () => {
     expect(deaf.state.rules).toEqual([]);
   });
 
+  it('are theirs who ordered them meanwhile: those stay', async () => {
+    const { state, address } = await worker();
+    const stage = new WorkerStage(scenario, [address], new VirtualTime(), 'ana');
+    await stage.start('run-1');
+    await stage.setFaults([sick]);
+    expect(state.orderedBy).toBe('run-1 ana');
+    state.orderedBy = 'ben';
+    expect([await stage.close(), state.rules]).toEqual([[], [sick]]);
+  });
+
   it('are none where faults are off, or where nothing was ordered', async () => {
     const off = await worker();
     const stage = new WorkerStage(scenario, [off.address], new VirtualTime(), 'ana');
-    await stage.start();
+    await stage.start('run-1');
     expect([await stage.close(), off.state.orders]).toEqual([[], 0]);
     off.state.status = 403;
     await expect(stage.setFaults([sick])).rejects.toThrow();
