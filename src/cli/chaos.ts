@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { hostname, userInfo } from 'node:os';
 import { dirname, resolve } from 'node:path';
 
 import type { Command } from 'commander';
@@ -19,6 +18,7 @@ import { reportLines, runLines } from './chaos-text.ts';
 import { chaosTools } from './chaos-tools.ts';
 import { type ConfigOptions, loadFrom, withConfigOptions } from './config-options.ts';
 import { note, print, printJson } from './output.ts';
+import { whoAsks } from './who.ts';
 
 interface RunOptions extends ConfigOptions {
   readonly url: readonly string[];
@@ -124,7 +124,7 @@ async function runScheduled(options: RunOptions & { readonly schedule?: string }
 function drillOptions(options: RunOptions) {
   const { url: urls, force = false, ledger } = options;
   const { config } = loadFrom(options);
-  return { config, urls, force, ledger, by: `${userInfo().username}@${hostname()}` };
+  return { config, urls, force, ledger, by: whoAsks() };
 }
 
 function seedOf({ seed }: RunOptions): number {

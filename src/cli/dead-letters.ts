@@ -1,5 +1,3 @@
-import { hostname, userInfo } from 'node:os';
-
 import type { Command } from 'commander';
 import type { Observable } from 'rxjs';
 
@@ -16,6 +14,7 @@ import { stderrLogger } from '../runtime/stderr-logger.ts';
 import { type ConfigOptions, loadFrom, withConfigOptions } from './config-options.ts';
 import { detailText, listText, previewText, runText } from './dead-letters-text.ts';
 import { note, print, printJson } from './output.ts';
+import { whoAsks } from './who.ts';
 
 type Options = ConfigOptions & { readonly url?: string; readonly json?: boolean };
 type RedriveOptions = Options &
@@ -102,7 +101,7 @@ async function runRedrive(options: RedriveOptions): Promise<void> {
     note(`${run} stops after what is under way`);
     return;
   }
-  const who = `${userInfo().username}@${hostname()}`;
+  const who = whoAsks();
   await atDesk(options, async (desk) => {
     if (dryRun === true) {
       const preview = await oneValue(desk.preview(filter, perSecond));

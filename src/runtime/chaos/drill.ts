@@ -4,7 +4,7 @@ import type { Scenario } from '../../config/scenario.ts';
 import { messageOf } from '../../model/errors.ts';
 import { adminAddress } from '../admin-client.ts';
 
-import { addRun, type ChaosRun } from './ledger.ts';
+import { addRun, type ChaosRun, openLedger } from './ledger.ts';
 import { brokenRun, refusedRun, type RunOptions, runScenario } from './run-scenario.ts';
 import { openSandboxStage } from './sandbox-stage.ts';
 import { refusalOf } from './standing.ts';
@@ -21,10 +21,14 @@ export interface DrillOptions extends Pick<RunOptions, 'tell' | 'stop' | 'by' | 
   readonly ledger: string;
 }
 
-/** Runs a scenario where it belongs, if its guard lets it, and writes the run down. Never rejects for what the run met. */
+/**
+ * Runs a scenario where it belongs, if its guard lets it, and writes the run down. Never rejects for what the run met; where nothing can be
+ * written down nothing is hurt.
+ */
 export async function drill(scenario: Scenario, options: DrillOptions): Promise<ChaosRun> {
   const { force, ledger, ...rest } = options;
   const runOptions: RunOptions = { ...rest, clock: systemClock, timers: systemTimers, forced: force };
+  await openLedger(ledger);
   const run = await attempt(scenario, options, runOptions).catch((error: unknown) =>
     brokenRun(scenario, runOptions, error),
   );

@@ -34,13 +34,18 @@ export interface ChaosRun {
 /** Where runs are kept unless another file is named. */
 export const defaultLedger = '.larkspur/chaos.jsonl';
 
-/** Adds a run to the file, which is made with its folder if it is not there. */
-export async function addRun(file: string, run: ChaosRun): Promise<void> {
+/** Makes the file with its folder if it is not there. Rejects when nothing could be added to it. */
+export async function openLedger(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  await appendFile(file, `${JSON.stringify(run)}\n`);
+  await appendFile(file, '');
 }
 
-/** Every run of the file, oldest first; none where there is no file. A line that a crash cut off is passed over. */
+/** Adds a run to the file, on a line of its own also where a crash cut off the one before. */
+export async function addRun(file: string, run: ChaosRun): Promise<void> {
+  await appendFile(file, `\n${JSON.stringify(run)}\n`);
+}
+
+/** Every run of the file, oldest first; none where there is no file. A line that is no run, as one that a crash cut off, is passed over. */
 export async function readRuns(file: string): Promise<ChaosRun[]> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
@@ -49,7 +54,14 @@ export async function readRuns(file: string): Promise<ChaosRun[]> {
   return text
     .split('\n')
     .map((line) => jsonOrText(line))
-    .filter((run): run is ChaosRun & object => isTree(run) && typeof run['scenario'] === 'string');
+    .filter(isRun);
+}
+
+function isRun(value: unknown): value is ChaosRun {
+  if (!isTree(value)) return false;
+  const { bars, findings } = value;
+  const texts = ['id', 'scenario', 'startedAt', 'target', 'verdict'].map((name) => value[name]);
+  return texts.every((text) => typeof text === 'string') && Array.isArray(bars) && Array.isArray(findings);
 }
 
 /** What many runs together tell. */
