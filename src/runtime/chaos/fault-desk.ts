@@ -13,6 +13,7 @@ import type { Hands } from '../playbooks/actions.ts';
 import type { WorldParts } from '../stores.ts';
 
 const faultsAreOff = 'calls of this process never fail on purpose; chaos.injectFaults is not true';
+const processEnds = 'calls of this process no longer fail on purpose; it ends';
 
 /**
  * Faults on purpose of one process: those of a file, which is followed, and those that somebody ordered, which go by themselves when
@@ -28,6 +29,7 @@ export class Faults implements Pick<InjectedFaults, 'decide'> {
   #watch: Promise<RulesWatch> | undefined;
   #mistakes: () => readonly string[] = () => [];
   #cancel = (): void => undefined;
+  #stopped = false;
 
   constructor(config: ChaosConfig, parts: WorldParts) {
     this.#config = config;
@@ -57,7 +59,13 @@ export class Faults implements Pick<InjectedFaults, 'decide'> {
 
   /** Whether attempts need to be asked about at all. */
   get enabled(): boolean {
-    return this.#config.injectFaults;
+    return this.off === undefined;
+  }
+
+  /** Why there are none and will be none; `undefined`: there may be some. */
+  get off(): string | undefined {
+    if (!this.#config.injectFaults) return faultsAreOff;
+    return this.#stopped ? processEnds : undefined;
   }
 
   decide(subject: FaultSubject): InjectedFault | undefined {
@@ -80,6 +88,7 @@ export class Faults implements Pick<InjectedFaults, 'decide'> {
 
   /** Those rules hold beside those of the file from now on, instead of what was ordered before. */
   order(rules: readonly InjectedFault[], by: string, forMs: number): void {
+    if (this.#stopped) return;
     this.#cancel();
     // What they tell callers to wait must not go on for long after them.
     const capped = rules.map((rule) => waitingAtMost(rule, forMs));
@@ -94,14 +103,16 @@ export class Faults implements Pick<InjectedFaults, 'decide'> {
     });
   }
 
-  /** Ends all of them. */
+  /** Ends all of them. None come after it. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     this.#cancel();
     this.#book.set([]);
     (await this.#watch)?.stop();
   }
 
   #apply(): void {
+    if (this.#stopped) return;
     this.#book.set([...(this.#ordered?.rules ?? []), ...this.#ofFile]);
   }
 }
@@ -109,7 +120,7 @@ export class Faults implements Pick<InjectedFaults, 'decide'> {
 /** Lets people and chaos runs switch faults. Acts before it writes the record on `audit`. */
 export function faultDesk(faults: Faults, audit: Pick<Audit, 'written'>, { log }: Pick<WorldParts, 'log'>): FaultDesk {
   const carryOut$ = ({ rules, forMs, by, reason, requestId }: FaultOrder): Observable<FaultOrdered> => {
-    if (!faults.enabled) return of({ kind: 'off', message: faultsAreOff });
+    if (faults.off !== undefined) return of({ kind: 'off', message: faults.off });
     const read = readFaultRules(rules);
     if (read.mistakes !== undefined) {
       return of({ kind: 'wrong', faults: read.mistakes.map((message) => ({ at: '/rules', message })) });

@@ -1,13 +1,13 @@
 import { rename, writeFile } from 'node:fs/promises';
 
-import { firstValueFrom, toArray } from 'rxjs';
+import { firstValueFrom, of, toArray } from 'rxjs';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 
 import type { Config } from '../../../../src/config/config.ts';
 import { readScenario } from '../../../../src/config/scenario.ts';
 import { noMetrics } from '../../../../src/ports/metrics.ts';
 import { drill } from '../../../../src/runtime/chaos/drill.ts';
-import { disturbing, Faults } from '../../../../src/runtime/chaos/fault-desk.ts';
+import { disturbing, faultDesk, Faults } from '../../../../src/runtime/chaos/fault-desk.ts';
 import { standingOf } from '../../../../src/runtime/chaos/standing.ts';
 import { serve, type Served } from '../../../../src/runtime/serve.ts';
 import type { Sandbox } from '../../../../src/sandbox/sandbox-api.ts';
@@ -112,6 +112,17 @@ describe('faults of a worker', () => {
     ]);
     faults.order(order.slice(0, 1), 'ana', 10);
     expect(faults.show().rules).toEqual([{ kind: '429', resetSeconds: 1 }]);
+  });
+
+  it('come no more when the process ends: calls that are drained are left alone', async () => {
+    const { faults } = inVirtualTime((await started('{ injectFaults: true }')).config);
+    faults.order([sick], 'ana', 60_000);
+    await faults.stop();
+    const desk = faultDesk(faults, { written: () => of(true) }, { log: noLogger });
+    const order = { rules: [sick], by: 'ana', forMs: 60_000, reason: undefined, requestId: undefined };
+    expect(await firstValueFrom(desk.order(order))).toMatchObject({ kind: 'off' });
+    faults.order([sick], 'ana', 60_000);
+    expect(faults.show()).toMatchObject({ enabled: false, rules: [] });
   });
 
   it('are refused with all mistakes, and then nothing changes', async () => {
