@@ -30,7 +30,8 @@ export interface FaultDesk {
 
 const fresh = { 'cache-control': 'no-store' };
 const defaultForMs = 600_000;
-const longestForMs = 86_400_000;
+/** The longest time that faults may be ordered for. */
+export const longestForMs = 86_400_000;
 
 /**
  * The doors for faults on purpose: `GET /admin/faults` shows them; `PUT /admin/faults` with

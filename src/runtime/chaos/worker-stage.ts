@@ -1,3 +1,4 @@
+import { longestForMs } from '../../adapters/http/fault-routes.ts';
 import type { Scenario } from '../../config/scenario.ts';
 import { LarkspurError } from '../../model/errors.ts';
 import type { InjectedFault } from '../../model/injected-fault.ts';
@@ -51,7 +52,8 @@ export class WorkerStage implements Stage {
   async setFaults(rules: readonly InjectedFault[]): Promise<void> {
     const { name, durationMs } = this.#scenario;
     const leftMs = Math.max(1_000, durationMs - (this.#clock.now() - this.#startedMs) + graceMs);
-    const body = { rules, by: this.#by, reason: `chaos scenario ${name}`, forMs: Math.ceil(leftMs) };
+    const forMs = Math.min(Math.ceil(leftMs), longestForMs);
+    const body = { rules, by: this.#by, reason: `chaos scenario ${name}`, forMs };
     const concerned = rules.length === 0 ? [...this.#untilWallMs.keys()] : this.#workers;
     // One that fails must not keep the others from being asked.
     const ended = await Promise.allSettled(concerned.map((worker) => this.#order(worker, body)));

@@ -131,6 +131,14 @@ abort:
     expect(mistakes(`${least}upstreams: { news: { baseUrl: http://x } }\n`).join()).toContain('upstreams.news.baseUrl');
   });
 
+  it('in the documentation is one that can be confirmed: latency alone makes no call need a fallback', () => {
+    const guide = readFileSync(join(folder, '../README.md'), 'utf8');
+    const { expect: bounds } = readScenario(/```yaml\n(name: slow-news[^`]*)```/.exec(guide)?.[1] ?? '', 'README.md');
+    expect(bounds.map(({ figure }) => figure)).toEqual([
+      ...['faults', 'answeredShare', 'p99AddedMs', 'outsideAnsweredShare'],
+    ]);
+  });
+
   it('every one that comes along is without a mistake, and has the name of its file', () => {
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.yaml'));
     const scenarios = files.filter((path) => !path.endsWith('weekly.yaml'));

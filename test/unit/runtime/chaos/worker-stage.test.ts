@@ -22,7 +22,13 @@ const sick = { kind: '503' } as const;
 
 /** An admin port that notes what is ordered. `status`: what it answers; 0: nothing at all. */
 async function worker() {
-  const state = { status: 200, rules: [] as unknown[], orderedBy: undefined as string | undefined, orders: 0 };
+  const state = {
+    status: 200,
+    rules: [] as unknown[],
+    orderedBy: undefined as string | undefined,
+    forMs: 0,
+    orders: 0,
+  };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -30,8 +36,12 @@ async function worker() {
       if (state.status === 0) return;
       if (request.method === 'PUT') state.orders++;
       if (request.method === 'PUT' && state.status === 200) {
-        const { rules, by } = JSON.parse(String(Buffer.concat(chunks))) as { rules: unknown[]; by: string };
-        Object.assign(state, { rules, orderedBy: rules.length === 0 ? undefined : by });
+        const { rules, by, forMs } = JSON.parse(String(Buffer.concat(chunks))) as {
+          rules: unknown[];
+          by: string;
+          forMs: number;
+        };
+        Object.assign(state, { rules, forMs, orderedBy: rules.length === 0 ? undefined : by });
       }
       response.statusCode = state.status;
       const code = state.status === 403 ? 'forbidden' : 'internal';
@@ -64,6 +74,15 @@ describe('faults at several workers', () => {
     deaf.state.status = 200;
     expect(await stage.close()).toEqual([]);
     expect(deaf.state.rules).toEqual([]);
+  });
+
+  it('of a scenario that lasts a day are ordered for no longer than the door takes', async () => {
+    const { state, address } = await worker();
+    const stage = new WorkerStage({ ...scenario, durationMs: 86_400_000 }, [address], new VirtualTime(), 'ana');
+    await stage.start('run-1');
+    await stage.setFaults([sick]);
+    // The door refuses more than a day.
+    expect(state.forMs).toBe(86_400_000);
   });
 
   it('are theirs who ordered them meanwhile: those stay', async () => {
