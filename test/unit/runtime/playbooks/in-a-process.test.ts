@@ -28,7 +28,7 @@ playbooks: ['${files.write(playbook, 'play.yaml')}']
 upstreams: { news: { baseUrl: 'http://127.0.0.1:1', concurrency: 8, concurrencyFloor: 2 } }
 `);
   const load = (overlays: readonly Overlay[] = []) => files.loadFile(file, overlays).config;
-  return (served = await serve(load(), [], { worker: true, ingress: false }, { file, load }));
+  return (served = await serve(load(), [], { worker: true, ingress: true }, { file, load }));
 }
 
 const atOnce = 'when: { metric: larkspur_health_score_overall, above: -1 }';
