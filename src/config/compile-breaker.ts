@@ -34,6 +34,7 @@ export function compileBreaker(raw: Exclude<NonNullable<RawUpstream['breaker']>,
     halfOpenShare: raw.halfOpenShare,
     // Whether there is somebody to ask is known when the upstream is built.
     declaredProbe: false,
+    hints: raw.hints ?? d.hints,
     rampFrom: raw.rampFrom ?? d.rampFrom,
     rampMs: raw.rampMs ?? d.rampMs,
     closeP95Ms: raw.closeWhen?.p95Ms,

@@ -163,6 +163,7 @@ function breakerFor(written: RawUpstream, attemptMs: number): NonNullable<RawUps
     slowRatio: d.slowRatio,
     consecutiveFailures: slow ? 6 : d.consecutiveFailures,
     minInFlight: d.minInFlight,
+    hints: d.hints,
     coolDownMs: Math.min(d.coolDownMs, given.maxOpenMs ?? Infinity),
     maxOpenMs: Math.max(d.maxOpenMs, given.coolDownMs ?? 0),
     openJitter: d.openJitter,

@@ -54,6 +54,7 @@ const breaker = section(
     slowRatio: orOff(ratio('share of slow calls that opens it; off: never')),
     consecutiveFailures: orOff(count('failures in a row that open it; off: never')),
     minInFlight: count('opens only with more than so many calls in flight; 0: always', 0),
+    hints: Type.Boolean({ description: 'listens to the breakers of other workers for this upstream' }),
     coolDownMs: ms('first time in open; doubles up to maxOpenMs'),
     maxOpenMs: ms('longest time in open'),
     openJitter: Type.Number({ minimum: 0, maximum: 1, description: 'up to this share is added to the time in open' }),

@@ -1,8 +1,10 @@
-import { Observable, type Subscription } from 'rxjs';
+import { EMPTY, filter, NEVER, Observable, of, type Subscription } from 'rxjs';
 
 import type { Exchange } from '../model/outcome.ts';
 import type { Breaker } from '../operators/breaker/breaker.ts';
+import { andThen } from '../operators/interop/and-then.ts';
 import type { FairLanes } from '../operators/lanes/fair-lanes.ts';
+import type { BreakerBus } from '../ports/breaker-bus.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -17,6 +19,8 @@ export interface ProbeContext {
   /** Calls back with each destination whose breakers are to be looked after, at once and later; returns what ends that. */
   eachDestination(look: (destination: Destination) => void): () => void;
   readonly lanes: FairLanes<Decoded>;
+  /** Absent: this worker is alone. */
+  readonly fleet?: BreakerBus | undefined;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
@@ -24,8 +28,8 @@ export interface ProbeContext {
 }
 
 /**
- * Sends the declared probe of each upstream whose breaker is open, one at a time, when the breaker says that it is due,
- * and wakes its calls when enough have succeeded. Never emits, never ends; unsubscribing cancels what is under way.
+ * Sends the declared probe of each upstream whose breaker is open, one at a time, when the breaker says that it is due and no
+ * other worker is at it; what another one's has shown counts as well. Wakes its calls when enough have succeeded. Never emits, never ends; unsubscribing cancels what is under way.
  */
 export function declaredProbes(context: ProbeContext): Observable<never> {
   return new Observable((subscriber) => {
@@ -44,7 +48,15 @@ export function declaredProbes(context: ProbeContext): Observable<never> {
           if (to !== 'open') return;
           const one = new Prober({ destination, probe, breaker, key, told, fail, ...context });
           const stop = (): void => one.stop();
-          one.ended = () => subscriber.remove(stop);
+          const heard = (context.fleet?.news$ ?? NEVER)
+            .pipe(filter((news) => news.kind === 'probed' && news.upstream === name && news.key === key))
+            .subscribe({ next: (news) => one.heard(news.kind === 'probed' && news.good), error: fail });
+          one.ended = () => {
+            heard.unsubscribe();
+            subscriber.remove(heard);
+            subscriber.remove(stop);
+          };
+          subscriber.add(heard);
           subscriber.add(stop);
           one.arm();
         }),
@@ -95,16 +107,33 @@ class Prober {
       this.arm();
       return;
     }
-    this.#sending = destination.upstream.send(probe.request, probe.withinMs).subscribe({
-      next: (exchange) => {
-        const nowMs = clock.now();
-        const fault = faultOf(probe, exchange, nowMs - startedMs);
-        breaker.reportProbe(generation, nowMs, fault === undefined);
-        this.#tell(fault, nowMs);
-        this.arm();
-      },
-      error: fail,
-    });
+    const { fleet, key } = this.#parts;
+    const { name, upstream } = destination;
+    const ended$ = (exchange: Exchange): Observable<never> => {
+      const nowMs = clock.now();
+      const fault = faultOf(probe, exchange, nowMs - startedMs);
+      breaker.reportProbe(generation, nowMs, fault === undefined);
+      this.#tell(fault, nowMs);
+      this.arm();
+      return fleet?.tell({ kind: 'probed', upstream: name, key, good: fault === undefined }) ?? EMPTY;
+    };
+    const ours$ = fleet?.takeProbe(name, key, probe.withinMs) ?? of(true);
+    this.#sending = andThen(ours$, (ours) => {
+      if (ours) return andThen(upstream.send(probe.request, probe.withinMs), ended$);
+      // Another worker is at it, and tells what came of it; else this one is given up, and the next is due.
+      this.arm();
+      return EMPTY;
+    }).subscribe({ error: fail });
+  }
+
+  /** Another worker has probed. */
+  heard(good: boolean): void {
+    const { breaker, clock, destination, key, lanes } = this.#parts;
+    const nowMs = clock.now();
+    breaker.adoptProbe(nowMs, good);
+    if (breaker.peek(nowMs) === undefined) lanes.wake(breakerRoom(destination.name, key));
+    this.#cancel();
+    this.arm();
   }
 
   #tell(fault: string | undefined, nowMs: number): void {

@@ -6,6 +6,7 @@ import { eachOf } from '../operators/lanes/each-of.ts';
 import { FairLanes } from '../operators/lanes/fair-lanes.ts';
 import { RingSet } from '../operators/ring/ring-set.ts';
 import type { Traces } from '../operators/trace/traces.ts';
+import type { BreakerBus } from '../ports/breaker-bus.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -15,6 +16,7 @@ import type { Random } from '../ports/random.ts';
 import type { RecordSink } from '../ports/record-sink.ts';
 import type { AssignedPartition, RecordSource } from '../ports/record-source.ts';
 
+import { breakerHints } from './breaker-hints.ts';
 import { Cancellations } from './cancellations.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { declaredProbes } from './declared-probes.ts';
@@ -58,6 +60,8 @@ export interface HouseParts {
   readonly claims: ClaimStore;
   readonly parked: ParkedRegister;
   readonly destinations: ReadonlyMap<string, Destination>;
+  /** What the workers share about their breakers. Absent: this worker is alone. */
+  readonly fleet?: BreakerBus | undefined;
   /** Counters of the machine that only grow, by name; asked once a minute. Absent: nothing is known of it. */
   readonly hostCounts?: (() => HostCounts) | undefined;
   /** Absent: nothing is traced. */
@@ -90,7 +94,7 @@ export interface House
   drain(): Observable<void>;
   /** Gives claims back whose partition was lost, so that its next owner need not wait for the leases. Runs until unsubscribed. */
   readonly returnClaims$: Observable<void>;
-  /** Sends the declared probes of open breakers, and asks how upstreams are. Runs until unsubscribed, never emits. */
+  /** Sends the declared probes of open breakers, asks how upstreams are, and shares what breakers learn. Runs until unsubscribed, never emits. */
   readonly probes$: Observable<never>;
   /** Gives back the claims of calls that wait, and commits what is done. Emits once. */
   finish(): Observable<void>;
@@ -200,7 +204,11 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     returnClaims$: abandoned$.pipe(eachOf((partition) => keeper.giveBack(partition))),
     watchShapes: watchShapes(parts),
     breakersChanged,
-    probes$: merge(declaredProbes({ ...parts, lanes, eachDestination }), activeChecks({ ...parts, eachDestination })),
+    probes$: merge(
+      declaredProbes({ ...parts, lanes, eachDestination }),
+      activeChecks({ ...parts, eachDestination }),
+      breakerHints({ ...parts, eachDestination }),
+    ),
     drain() {
       draining = true;
       for (const { partition } of rings.stats()) rings.hold(partition, drainingRoom);

@@ -12,6 +12,7 @@ import { createKafkaSink } from '../adapters/kafka/sink.ts';
 import { createKafkaSource } from '../adapters/kafka/source.ts';
 import { kafkaTail } from '../adapters/kafka/tail.ts';
 import { RedisAnswerCache } from '../adapters/redis/answer-cache.ts';
+import { RedisBreakerBus } from '../adapters/redis/breaker-bus.ts';
 import { RedisCancelBus } from '../adapters/redis/cancel-bus.ts';
 import { RedisClaimStore } from '../adapters/redis/claim-store.ts';
 import { ClaimsThroughOutage } from '../adapters/redis/claims-through-outage.ts';
@@ -114,6 +115,7 @@ function kafkaStores(config: Config, kafka: NonNullable<Config['kafka']>, parts:
     claims,
     parked,
     cancels: new RedisCancelBus(redis, keyPrefix),
+    fleet: new RedisBreakerBus(redis, keyPrefix),
     quota,
     answers: (upstream) => new RedisAnswerCache({ ...parts, redis, prefix: `${answers}${upstream}:` }),
     eventClaims,

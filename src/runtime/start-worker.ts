@@ -53,6 +53,7 @@ export function startWorker(
       claims: stores.claims,
       parked: stores.parked,
       destinations: destinations.byName,
+      fleet: stores.fleet,
     },
     houseOptions(config.worker),
   );

@@ -5,6 +5,7 @@ import type { InRecord } from '../model/record.ts';
 import type { HostCounts } from '../model/spike.ts';
 import type { Traces } from '../operators/trace/traces.ts';
 import type { AnswerCache } from '../ports/answer-cache.ts';
+import type { BreakerBus } from '../ports/breaker-bus.ts';
 import type { CancelBus } from '../ports/cancel-bus.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock, Timers } from '../ports/clock.ts';
@@ -44,6 +45,8 @@ export interface Stores {
   readonly parked: ParkedRegister;
   /** Tells all workers of calls that are no longer wanted. */
   readonly cancels: CancelBus;
+  /** What workers share about their breakers; absent where there is one worker. */
+  readonly fleet?: BreakerBus;
   /** Counts starts: for all workers on Redis, else for this process. */
   readonly quota: QuotaLog;
   /** Last good answers of an upstream: shared by all workers on Redis, else kept in this process. */

@@ -14,6 +14,7 @@ import { createHouse, type House } from '../../src/pipeline/house.ts';
 import type { Settled } from '../../src/pipeline/job.ts';
 import { Slots } from '../../src/pipeline/slots.ts';
 import { tracedSink } from '../../src/pipeline/trace/traced-sink.ts';
+import type { BreakerBus } from '../../src/ports/breaker-bus.ts';
 import type { Metrics } from '../../src/ports/metrics.ts';
 import type { QuotaLog } from '../../src/ports/quota-log.ts';
 import type { Random } from '../../src/ports/random.ts';
@@ -47,6 +48,8 @@ export interface BenchOptions {
   readonly quota?: (time: VirtualTime) => QuotaLog;
   /** Default: nothing is measured. */
   readonly metrics?: Metrics;
+  /** What workers share about their breakers. */
+  readonly fleet?: (time: VirtualTime) => BreakerBus;
   /** Attempts of the whole process at once; default 256. */
   readonly processSlots?: number;
   /** Where the spans of each worker go; default: nothing is traced. */
@@ -118,10 +121,10 @@ export class PipelineBench {
     const slots = new Slots(this.#options.processSlots ?? 256);
     const process = { clock: time, timers: time, random: this.#random, slots, quota };
     const destinations = new Map(
-      Object.entries(this.#settings()).map(([name, settings]) => {
-        const parts = { ...process, upstream: this.upstream(name), tokens: this.tokens };
-        return [name, benchDestination(name, settings, parts)];
-      }),
+      Object.entries(this.#settings()).map(([name, settings]) => [
+        name,
+        benchDestination(name, settings, { ...process, upstream: this.upstream(name), tokens: this.tokens }),
+      ]),
     );
     const traces = tracesTo(this.#options.tracer, { clock: time, random: this.#random });
     return createHouse(
@@ -136,7 +139,7 @@ export class PipelineBench {
         sink: traces === undefined ? this.sink : tracedSink(this.sink, traces),
         claims: this.store.claims,
         parked: this.store.parked,
-        destinations,
+        ...{ destinations, fleet: this.#options.fleet?.(time) },
       },
       { ...houseDefaults, ...this.#options.house },
     );

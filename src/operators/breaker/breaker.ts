@@ -106,11 +106,9 @@ export class Breaker {
    */
   record(permit: Permit, nowMs: number, failed: boolean, durationMs: number): boolean {
     if (!this.#end(permit)) return false;
-    if (this.#forced !== undefined) {
-      if (this.#forced === 'metrics-only') this.#rule.record(nowMs, failed, durationMs, false);
-      return true;
-    }
-    if (this.#state === 'half-open') this.#recordProbe(nowMs, failed, durationMs);
+    if (this.#forced === 'metrics-only') this.#rule.record(nowMs, failed, durationMs, false);
+    else if (this.#forced !== undefined) return true;
+    else if (this.#state === 'half-open') this.#recordProbe(nowMs, failed, durationMs);
     else this.#recordCall(nowMs, failed, durationMs);
     return true;
   }
@@ -139,6 +137,25 @@ export class Breaker {
     else this.#counts.lateResults += 1;
   }
 
+  /** A declared probe that another process has sent counts like one of our own. */
+  adoptProbe(nowMs: number, good: boolean): void {
+    if (this.probeDueMs !== undefined) this.#schedule?.adopt(good, nowMs);
+  }
+
+  /** Whether {@link hinted} means anything to it. */
+  get takesHints(): boolean {
+    return this.#options.hints;
+  }
+
+  /**
+   * The breaker of another process for the same upstream has opened, for `forMs`. With three failures of its own in the window this
+   * one opens, too, for as long; else five failures in a row open it within the next ten seconds. Without `hints`, and
+   * in any other state than closed, nothing happens.
+   */
+  hinted(nowMs: number, forMs: number): void {
+    if (this.takesHints && this.settled && this.#rule.hinted(nowMs)) this.#trip(nowMs, 'it opened elsewhere', forMs);
+  }
+
   /** Whether a failing attempt says something about its record rather than about the upstream: closed, below theta. */
   healthy(nowMs: number): boolean {
     return this.#forced !== 'open' && this.#state === 'closed' && this.#rule.whyRatio(nowMs) === undefined;
@@ -156,16 +173,8 @@ export class Breaker {
 
   /** What it shows of itself at `nowMs`. */
   snapshot(nowMs: number): BreakerSnapshot {
-    const { window, theta } = this.#rule;
-    return {
-      state: this.#state,
-      forced: this.#forced,
-      generation: this.#generation,
-      ...{ theta, calls: window.calls(nowMs), failures: window.failures(nowMs), slow: window.slow(nowMs) },
-      windowMs: window.lengthMs(nowMs),
-      ...this.#counts,
-      untilMs: this.peek(nowMs),
-    };
+    const own = { state: this.#state, forced: this.#forced, generation: this.#generation };
+    return { ...own, ...this.#rule.shown(nowMs), ...this.#counts, untilMs: this.peek(nowMs) };
   }
 
   /** Imposes a state, or lifts it with `undefined`. Either way a new, closed generation with an empty window begins. */
@@ -232,12 +241,12 @@ export class Breaker {
     if (why !== undefined) this.#trip(nowMs, why);
   }
 
-  #trip(nowMs: number, reason: string): void {
+  #trip(nowMs: number, reason: string, forMs?: number): void {
     // What came before the first opening is the traffic that a share of it is measured by.
     if (this.#opens === 0) this.#perSecond = this.#rule.perSecond(nowMs);
     this.#opens += 1;
     this.#counts.openings += 1;
-    this.#untilMs = nowMs + openMs(this.#options, this.#opens, this.#random);
+    this.#untilMs = nowMs + (forMs ?? openMs(this.#options, this.#opens, this.#random));
     this.#schedule?.begin(nowMs);
     this.#enter('open', nowMs, reason);
   }

@@ -51,6 +51,8 @@ export interface BreakerOptions {
   readonly halfOpenShare: number | undefined;
   /** While it is open a declared probe is sent, and no call is let through until it has succeeded. */
   readonly declaredProbe: boolean;
+  /** Whether it listens to the breakers of other processes for the same upstream, see `Breaker.hinted`. */
+  readonly hints: boolean;
   /** A probe that reports nothing for this long frees its place. */
   readonly probeLeaseMs: number;
   /** Share of calls let through at the start of the ramp. */
@@ -84,6 +86,7 @@ export const breakerDefaults: BreakerOptions = {
   probesToClose: 4,
   halfOpenShare: undefined,
   declaredProbe: false,
+  hints: false,
   probeLeaseMs: 15_000,
   rampFrom: 0.5,
   rampMs: 3_000,

@@ -50,4 +50,10 @@ export class ProbeSchedule {
     this.#waitMs = Math.min(longestWaitMs, this.#waitMs * 2);
     this.#dueMs = Math.max(nowMs, this.#sentMs + this.#waitMs);
   }
+
+  /** One of another process reports. */
+  adopt(good: boolean, nowMs: number): void {
+    this.sent(nowMs);
+    this.report(good, nowMs);
+  }
 }

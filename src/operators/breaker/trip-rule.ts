@@ -1,9 +1,14 @@
 import { AdaptiveThreshold } from './adaptive-threshold.ts';
 import { type CallWindow, callWindow } from './call-window.ts';
 import type { BreakerOptions } from './options.ts';
+import type { BreakerSnapshot } from './permit.ts';
 
 // 0.55 * 20 is 11.000000000000002: eleven failures of twenty must not miss their own bound.
 const rounding = 1 - 1e-12;
+// So many failures of one's own make the word of another process believable.
+const hintedFailures = 3;
+const warnedFailures = 5;
+const warnedMs = 10_000;
 
 /** Counts what ended and says when it is too much: failures in a row, share of failures, share of slow calls. */
 export class TripRule {
@@ -13,6 +18,7 @@ export class TripRule {
   #inARow = 0;
   #firstMs = NaN;
   #lastMs = 0;
+  #warnedUntilMs = -Infinity;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -47,7 +53,8 @@ export class TripRule {
   why(nowMs: number, inFlight: number): string | undefined {
     const { consecutiveFailures, failureRatio, minInFlight } = this.#options;
     if (minInFlight > 0 && inFlight <= minInFlight) return undefined;
-    if (this.#inARow >= Math.round((consecutiveFailures * this.theta) / failureRatio)) {
+    const usual = Math.round((consecutiveFailures * this.theta) / failureRatio);
+    if (this.#inARow >= (nowMs < this.#warnedUntilMs ? Math.min(usual, warnedFailures) : usual)) {
       return `${this.#inARow} failures in a row`;
     }
     return this.whyRatio(nowMs);
@@ -68,6 +75,19 @@ export class TripRule {
   perSecond(nowMs: number): number {
     const spanMs = Math.min(this.#options.windowMs, Math.max(1_000, nowMs - this.#firstMs));
     return (this.window.calls(nowMs) * 1_000) / spanMs;
+  }
+
+  /** Somebody else found the upstream sick. @returns whether what is known here bears that out; else fewer failures in a row do for a while */
+  hinted(nowMs: number): boolean {
+    this.#warnedUntilMs = nowMs + warnedMs;
+    return this.window.failures(nowMs) >= hintedFailures;
+  }
+
+  /** What it has counted. */
+  shown(nowMs: number): Pick<BreakerSnapshot, 'theta' | 'calls' | 'failures' | 'slow' | 'windowMs'> {
+    const { theta, window } = this;
+    const counted = { calls: window.calls(nowMs), failures: window.failures(nowMs), slow: window.slow(nowMs) };
+    return { theta, ...counted, windowMs: window.lengthMs(nowMs) };
   }
 
   /** The last opening was a blip: be less nervous. */

@@ -1,0 +1,46 @@
+import { EMPTY, type Observable, of, Subject } from 'rxjs';
+
+import type { BreakerBus, BreakerNews } from '../../src/ports/breaker-bus.ts';
+
+import type { VirtualTime } from './virtual-time.ts';
+
+/** What buses of one process share. */
+interface Shared {
+  readonly told: BreakerNews[];
+  readonly buses: SharedBus[];
+  /** Until when a probe is out, by breaker. */
+  readonly out: Map<string, number>;
+}
+
+class SharedBus implements BreakerBus {
+  readonly #news$ = new Subject<BreakerNews>();
+  readonly news$ = this.#news$.asObservable();
+  readonly #shared: Shared;
+  readonly #time: VirtualTime;
+
+  constructor(shared: Shared, time: VirtualTime) {
+    this.#shared = shared;
+    this.#time = time;
+    shared.buses.push(this);
+  }
+
+  tell(news: BreakerNews): Observable<never> {
+    this.#shared.told.push(news);
+    for (const other of this.#shared.buses) if (other !== this) other.#news$.next(news);
+    return EMPTY;
+  }
+
+  takeProbe(upstream: string, key: string, withinMs: number): Observable<boolean> {
+    const { out } = this.#shared;
+    const name = `${upstream}|${key}`;
+    if ((out.get(name) ?? -Infinity) > this.#time.now()) return of(false);
+    out.set(name, this.#time.now() + withinMs);
+    return of(true);
+  }
+}
+
+/** Buses of several workers in one process: what one tells, the others hear at once. */
+export function sharedBreakerBuses() {
+  const shared: Shared = { told: [], buses: [], out: new Map() };
+  return { told: shared.told, next: (time: VirtualTime): BreakerBus => new SharedBus(shared, time) };
+}
