@@ -205,9 +205,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     watchShapes: watchShapes(parts),
     breakersChanged,
     probes$: merge(
-      declaredProbes({ ...parts, lanes, eachDestination }),
-      activeChecks({ ...parts, eachDestination }),
-      breakerHints({ ...parts, eachDestination }),
+      ...[declaredProbes, activeChecks, breakerHints].map((look$) => look$({ ...parts, lanes, eachDestination })),
     ),
     drain() {
       draining = true;
