@@ -1,7 +1,14 @@
-import { X509Certificate } from 'node:crypto';
-import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { randomUUID, X509Certificate } from 'node:crypto';
+import {
+  Agent,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import { Agent as SecureAgent, createServer as createSecureServer, request as secureRequest } from 'node:https';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
 import { messageOf } from '../../model/errors.ts';
@@ -9,6 +16,8 @@ import type { FaultSubject, InjectedFault } from '../../model/injected-fault.ts'
 import { defaultDelayMs, forgedAnswer } from '../../operators/fault/inject-fault.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
+
+import { onFirstWord, tlsHello, tunnel } from './fault-tunnel.ts';
 
 /** What the proxy is told. */
 export interface FaultProxyOptions {
@@ -29,9 +38,6 @@ export interface FaultProxy {
   close(): Promise<void>;
 }
 
-// Whoever speaks TLS or HTTP begins at once; any other protocol may wait for its server.
-const firstWordMs = 1_000;
-const tlsHello = 0x16;
 const perHop = new Set(['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'te', 'upgrade']);
 
 /**
@@ -42,9 +48,10 @@ const perHop = new Set(['connection', 'keep-alive', 'proxy-connection', 'proxy-a
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const { port, tls, log, timers } = options;
   const agents = { http: new Agent({ keepAlive: true }), https: new SecureAgent({ keepAlive: true }) };
+  const via = `1.1 larkspur-${randomUUID()}`;
   const sockets = new Set<Socket>();
   const serve = (isSecure: boolean) => (asked: IncomingMessage, reply: ServerResponse) =>
-    pass(asked, reply, isSecure, { ...options, agents });
+    pass(asked, reply, isSecure, { ...options, agents, via });
   const plain = createServer(serve(false));
   const certificate = tls === undefined ? undefined : new X509Certificate(tls.cert);
   const secure = tls === undefined ? undefined : createSecureServer(tls, serve(true));
@@ -93,43 +100,22 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
   };
 }
 
-/** Tells the first byte, which is read again by whoever takes the socket; `undefined`: none came in time. */
-function onFirstWord(socket: Socket, head: Buffer, timers: Timers, tell: (first: number | undefined) => void): void {
-  const heard = (chunk: Buffer): void => {
-    cancel();
-    socket.pause();
-    socket.unshift(chunk);
-    tell(chunk[0]);
-    process.nextTick(() => socket.resume());
-  };
-  const cancel = timers.after(firstWordMs, () => {
-    socket.off('data', heard);
-    tell(undefined);
-  });
-  if (head.length > 0) heard(head);
-  else socket.once('data', heard);
-}
-
-function tunnel(socket: Socket, authority: string, { origins, log }: FaultProxyOptions): void {
-  const target = new URL(origins.get(authority.replace(/:443$/, '')) ?? `https://${authority}`);
-  const port = Number(target.port === '' ? (target.protocol === 'http:' ? 80 : 443) : target.port);
-  const far = connect(port, target.hostname.replace(/^\[|\]$/g, ''));
-  far.on('error', (error) => {
-    log.debug({ authority, error: messageOf(error) }, 'a tunnel ended');
-    socket.destroy();
-  });
-  socket.on('close', () => far.destroy());
-  far.on('close', () => socket.destroy());
-  socket.pipe(far).pipe(socket);
-}
-
-type Passing = FaultProxyOptions & { readonly agents: { readonly http: Agent; readonly https: SecureAgent } };
+type Passing = FaultProxyOptions & {
+  readonly agents: { readonly http: Agent; readonly https: SecureAgent };
+  /** The name of this proxy on all that it sends on. */
+  readonly via: string;
+};
 
 function pass(asked: IncomingMessage, reply: ServerResponse, isSecure: boolean, options: Passing): void {
   const target = targetOf(asked, isSecure, options);
   if (target === undefined) {
     reply.writeHead(421, { 'content-type': 'text/plain' });
     reply.end('this is a fault proxy: name it as HTTP_PROXY, or ask for another host\n');
+    return;
+  }
+  if (asked.headers.via?.includes(options.via) === true) {
+    reply.writeHead(508, { 'content-type': 'text/plain' });
+    reply.end('an --origin of this fault proxy leads back to it\n');
     return;
   }
   const { method = 'GET' } = asked;
@@ -148,9 +134,12 @@ function pass(asked: IncomingMessage, reply: ServerResponse, isSecure: boolean, 
       reply.end(body);
       return;
     }
-    case 'latency':
-      options.timers.after(rule.delayMs ?? defaultDelayMs, () => forward(asked, reply, target.url, options));
+    case 'latency': {
+      const { delayMs = defaultDelayMs } = rule;
+      const cancel = options.timers.after(delayMs, () => forward(asked, reply, target.url, options));
+      reply.once('close', cancel);
       return;
+    }
     case 'timeout':
       if (rule.acts === true) forward(asked, reply, target.url, options, () => undefined);
       return;
@@ -172,11 +161,12 @@ function forward(
   asked: IncomingMessage,
   reply: ServerResponse,
   url: URL,
-  { agents, log }: Passing,
+  { agents, log, via }: Passing,
   instead?: () => void,
 ): void {
   if (asked.destroyed && asked.socket.destroyed) return;
-  const headers = Object.fromEntries(Object.entries(asked.headers).filter(([name]) => !perHop.has(name)));
+  const passedBy = [asked.headers.via, via].filter((name) => name !== undefined).join(', ');
+  const headers = { ...endToEnd(asked.headers), via: passedBy };
   const { method = 'GET' } = asked;
   const sent =
     url.protocol === 'https:'
@@ -188,8 +178,7 @@ function forward(
       instead();
       return;
     }
-    const kept = Object.entries(answer.headers).filter(([name]) => !perHop.has(name));
-    reply.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
+    reply.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
     answer.on('error', () => reply.destroy());
     answer.pipe(reply);
   });
@@ -206,6 +195,12 @@ function forward(
     if (!reply.writableFinished && instead === undefined) sent.destroy();
   });
   asked.pipe(sent);
+}
+
+/** Headers without those that are for this hop alone, by their nature or because `Connection` says so. */
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = (headers.connection ?? '').toLowerCase().split(/\s*,\s*/);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !perHop.has(name) && !named.includes(name)));
 }
 
 /** What was asked for, and where it goes. `undefined`: it is the proxy itself. */
