@@ -83,6 +83,32 @@ upstreams:
     expect(html).not.toMatch(/method: '|'POST'|'PUT'|'DELETE'/);
   });
 
+  it('counts dead letters for a link to them also where a token has to be given first', async () => {
+    const asked: string[] = [];
+    const [, script = ''] = /<script>([^]*)<\/script>/.exec(html) ?? [];
+    const handlers = new Map<string, (event: object) => void>();
+    const stub = (id: string): object => {
+      const known: Record<string, unknown> = { value: id === 'token' ? 'hush' : '', dataset: {}, hidden: false };
+      return new Proxy(known, {
+        get: (_, name: string) =>
+          name === 'addEventListener'
+            ? (type: string, handle: (event: object) => void) => handlers.set(`${id} ${type}`, handle)
+            : (known[name] ?? (() => undefined)),
+      });
+    };
+    runInNewContext(script, {
+      ...{ URLSearchParams, Node: Date, setInterval: () => 0, location: { search: '?dead-letters' } },
+      navigator: { language: 'en' },
+      document: { documentElement: {}, getElementById: stub, createElement: stub, querySelectorAll: () => [] },
+      fetch: (path: string, { headers }: { headers: { authorization?: string } }) => {
+        if (headers.authorization === 'Bearer hush') asked.push(path);
+        return Promise.resolve({ status: 401, ok: false });
+      },
+    });
+    handlers.get('access submit')?.({ preventDefault: () => undefined });
+    await expect.poll(() => asked).toContain('/admin/dead-letters?by=reason,upstream,code');
+  });
+
   it('S000-83: shows of each promise the objective, what was measured and what is left of the budget', async () => {
     const reply = await fetch(`${served.adminUrl}/admin/slo`);
     const { slos } = (await reply.json()) as { slos: Record<string, unknown>[] };
