@@ -26,9 +26,9 @@ export interface OverflowParts {
 
 // Each takes some 200 bytes here, as long as it is outside.
 const mostParked = 250_000;
-// Who leaves has its place until its record is written. Where that takes for ever, the other half goes on. Less would keep
+// Who leaves has its place until its record is written. Where that takes for ever, the others go on. Less would keep
 // those of a burst, which all come before the first of them is written.
-const shareOfLeaving = 0.5;
+const shareOfLeaving = 0.6;
 const written = ['results', ...delayTopics];
 
 /**
