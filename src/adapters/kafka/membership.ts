@@ -35,7 +35,7 @@ export interface MembershipParts {
 
 const tryUnreadableMs = 30_000;
 // A paused partition keeps so many fetches' worth of what it was sent.
-const restFetches = 4;
+const restFetches = 2;
 
 /** What one consumer life reads: which partitions, from where, and which of their commits still count. */
 export class Membership {
