@@ -93,7 +93,8 @@ describe('larkspur report', () => {
     const folder = mkdtempSync(join(tmpdir(), 'larkspur-report-'));
     const ledger = join(folder, 'chaos.jsonl');
     const now = new Date().toISOString();
-    writeFileSync(ledger, `${JSON.stringify({ ...runs[2], startedAt: now })}\n{"cut":`);
+    const run = { ...runs[2], id: 'r', target: 'sandbox', bars: [], startedAt: now };
+    writeFileSync(ledger, `${JSON.stringify(run)}\n{"cut":`);
     const { config } = files.load(`
 data: ${folder}/data
 logLevel: silent
