@@ -81,5 +81,5 @@ upstreams: { news: { baseUrl: 'http://127.0.0.1:${port}', limits: [{ perSecond: 
       last.set(n % 100, n);
     }
     expect(new Set(starts.map(({ id }) => id)).size).toBe(starts.length);
-  });
+  }, 240_000);
 });
