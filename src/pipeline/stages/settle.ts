@@ -8,6 +8,7 @@ import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { RecordSink } from '../../ports/record-sink.ts';
+import type { BrokerClock } from '../broker-clock.ts';
 import type { Cancellations } from '../cancellations.ts';
 import type { ClaimKeeper } from '../claim-keeper.ts';
 import type { Instruments } from '../instruments.ts';
@@ -27,6 +28,7 @@ import { laneOf, placeOf } from './schedule.ts';
 /** What settle needs. */
 export interface SettleContext {
   readonly clock: Clock;
+  readonly brokerClock: BrokerClock;
   readonly claims: ClaimStore;
   readonly keeper: ClaimKeeper;
   readonly lines: Lines;
@@ -64,7 +66,7 @@ function settleOne(ended: Ended, context: SettleContext): Observable<Settled> | 
     context.turns.leaveDoor(item);
     item.spent.endsAtMs ??= context.clock.now();
   }
-  const terminal = terminalOf(item, ending, context.clock);
+  const terminal = terminalOf(item, ending, context);
   if (ending.kind === 'skipped' && ending.cancels !== undefined) return cancel(ending.cancels, ended, context);
   if (terminal === undefined) return settled(ended, context);
   if (item.kind !== 'call' || item.claim === undefined) return parkAndWrite(ended, terminal, context);
@@ -110,21 +112,34 @@ function settled(
   return { received: item.received, ending: ending.kind };
 }
 
-/** Who leaves is written down first: from then on nobody of its key goes before it. */
+/**
+ * Who leaves is written down first: from then on nobody of its key goes before it. Once that stands its record is written
+ * whoever has the partition by then: else its key would wait for one that never comes back.
+ */
 function parkAndWrite(ended: Ended, terminal: Terminal, context: SettleContext): Observable<Settled> | Settled {
   const { item, ending } = ended;
   if (ending.kind !== 'held' || item.kind !== 'call' || !context.partitions.holds(item.received.partition))
     return write(ended, terminal, context);
-  return andThen(context.lines.park(item, ending.untilMs), () => write(ended, terminal, context));
+  return andThen(context.lines.park(item, ending.untilMs), (stands) =>
+    stands && item.orderingKey !== undefined ? append(ended, terminal, context) : write(ended, terminal, context),
+  );
 }
 
 /** Writes the terminal record. A partition that was lost meanwhile gets it from its next owner, out of the claim. */
-function write(ended: Ended, { record }: Terminal, context: SettleContext): Observable<Settled> | Settled {
-  if (!context.partitions.holds(ended.item.received.partition)) return settled(ended, context);
+function write(ended: Ended, terminal: Terminal, context: SettleContext): Observable<Settled> | Settled {
+  const isOurs = context.partitions.holds(ended.item.received.partition);
+  return isOurs ? append(ended, terminal, context) : settled(ended, context);
+}
+
+function append(ended: Ended, { record }: Terminal, context: SettleContext): Observable<Settled> {
   if (ended.item.kind === 'call') ended.item.writesTo = record.topic;
-  return andThen(context.sink.append(record), (ack) =>
-    ack.kind === 'written' ? unpark(ended, context) : smaller(ended, ack.limitBytes, context),
-  );
+  const { clock, brokerClock } = context;
+  const sentMs = clock.now();
+  return andThen(context.sink.append(record), (ack) => {
+    if (ack.kind !== 'written') return smaller(ended, ack.limitBytes, context);
+    if (ack.storedAtMs !== undefined) brokerClock.dated(ack.storedAtMs, sentMs);
+    return unpark(ended, context);
+  });
 }
 
 /** With its terminal record written, whoever stands behind it may go. */
