@@ -8,9 +8,9 @@ import type { Request } from './request.ts';
 import { type WaitReason, waitReasons } from './waits.ts';
 
 /** What a call takes with it into a delay topic. @param untilMs monotonic: not before */
-export function heldStateFor(job: Job, untilMs: number, why: WaitReason, clock: Clock): HeldState {
-  const nowMs = clock.now();
-  const epochOf = (monotonicMs: number): number => Math.round(clock.wall() + (monotonicMs - nowMs));
+export function heldStateFor(job: Job, untilMs: number, why: WaitReason, brokerClock: Clock): HeldState {
+  const nowMs = brokerClock.now();
+  const epochOf = (monotonicMs: number): number => Math.round(brokerClock.wall() + (monotonicMs - nowMs));
   const { firstAttemptMs, lastVerdict, longWait } = job;
   // One more step of the same wait: its end is not computed anew, so it does not move.
   const goesOn = longWait?.untilMs === untilMs;
@@ -41,9 +41,9 @@ function notBeforeOf({ hop, notBeforeMs, restMs }: HeldState, { timestampMs }: I
 }
 
 /** The call of a record that was read from a delay topic, where it stood. */
-export function resumed(received: Received, request: Request, state: HeldState, clock: Clock): Job {
-  const nowMs = clock.now();
-  const wallMs = clock.wall();
+export function resumed(received: Received, request: Request, state: HeldState, brokerClock: Clock): Job {
+  const nowMs = brokerClock.now();
+  const wallMs = brokerClock.wall();
   const monotonicOf = (epochMs: number): number => nowMs + (epochMs - wallMs);
   const job = new Job(received, request, monotonicOf(state.deadlineMs));
   const epochMs = notBeforeOf(state, received.record);

@@ -11,7 +11,7 @@ export interface HouseOptions {
   readonly totalHighBytes: number;
   /** Records queued in lanes, over all partitions. */
   readonly laneItems: number;
-  /** What a tenant has beyond its share of the lanes goes to a delay topic; else its partition waits, as a worker is configured by default. */
+  /** What a tenant has beyond its share of the lanes goes to a delay topic; else its partition waits. */
   readonly parkFullLanes: boolean;
   readonly maxInTurn: number;
   readonly minWorkMs: number;
@@ -28,7 +28,7 @@ export const houseDefaults: HouseOptions = {
   watermarks: { highItems: 256, lowItems: 64, highBytes: 8 * 1_048_576, lowBytes: 2 * 1_048_576 },
   totalHighBytes: 32 * 1_048_576,
   laneItems: 2_048,
-  parkFullLanes: true,
+  parkFullLanes: false,
   maxInTurn: 1_024,
   minWorkMs: 300,
   commitEveryMs: 500,

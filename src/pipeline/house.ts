@@ -1,28 +1,20 @@
 import { defaultIfEmpty, forkJoin, map, merge, type Observable, Subject } from 'rxjs';
 
-import type { HostCounts } from '../model/spike.ts';
 import { Demand } from '../operators/demand.ts';
 import { eachOf } from '../operators/lanes/each-of.ts';
 import { FairLanes } from '../operators/lanes/fair-lanes.ts';
 import { RingSet } from '../operators/ring/ring-set.ts';
-import type { Traces } from '../operators/trace/traces.ts';
-import type { BreakerBus } from '../ports/breaker-bus.ts';
-import type { ClaimStore } from '../ports/claim-store.ts';
-import type { Clock, Timers } from '../ports/clock.ts';
-import type { Logger } from '../ports/logger.ts';
-import type { Metrics } from '../ports/metrics.ts';
-import type { ParkedRegister } from '../ports/parked-register.ts';
-import type { Random } from '../ports/random.ts';
-import type { RecordSink } from '../ports/record-sink.ts';
-import type { AssignedPartition, RecordSource } from '../ports/record-source.ts';
+import type { AssignedPartition } from '../ports/record-source.ts';
 
 import { breakerHints } from './breaker-hints.ts';
+import { BrokerClock } from './broker-clock.ts';
 import { Cancellations } from './cancellations.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { declaredProbes } from './declared-probes.ts';
 import type { Destination } from './destination.ts';
 import { activeChecks } from './health/active-checks.ts';
 import { type HouseOptions, houseDefaults } from './house-options.ts';
+import type { HouseParts } from './house-parts.ts';
 import { Instruments } from './instruments.ts';
 import type { Decoded } from './job.ts';
 import { Lines } from './lines.ts';
@@ -48,26 +40,6 @@ import { Turns } from './turns.ts';
 import { watchBreakers } from './watch-breakers.ts';
 import { watchShapes } from './watch-shapes.ts';
 
-/** What comes from outside: ports and the upstreams. */
-export interface HouseParts {
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly source: RecordSource;
-  readonly sink: RecordSink;
-  readonly claims: ClaimStore;
-  readonly parked: ParkedRegister;
-  readonly destinations: ReadonlyMap<string, Destination>;
-  /** What the workers share about their breakers. Absent: this worker is alone. */
-  readonly fleet?: BreakerBus | undefined;
-  /** Counters of the machine that only grow, by name; asked once a minute. Absent: nothing is known of it. */
-  readonly hostCounts?: (() => HostCounts) | undefined;
-  /** Absent: nothing is traced. */
-  readonly traces?: Traces | undefined;
-}
-
 /** Everything that the stages need, and what the runtime asks of the whole. */
 export interface House
   extends
@@ -84,6 +56,7 @@ export interface House
     SettleContext,
     CommitContext {
   readonly instruments: Instruments;
+  readonly brokerClock: BrokerClock;
   /** Upstreams whose calls wait because somebody wants it so. */
   readonly pauses: Pauses;
   /** Takes in an upstream that was added to `destinations`. */
@@ -140,14 +113,16 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     }
     cancellations.returned(job);
   });
+  const brokerClock = new BrokerClock(clock);
   const lines = new Lines({
     register: parts.parked,
-    clock,
+    brokerClock,
     clusterId: () => source.clusterId(),
     holds: (partition) => partitions.holds(partition),
   });
   const overflow = new Overflow({
     clock,
+    brokerClock,
     lines,
     partitions,
     sink: parts.sink,
@@ -177,6 +152,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   const house: House = {
     ...parts,
     ...options,
+    brokerClock,
     clusterId: () => source.clusterId(),
     rings,
     lanes,

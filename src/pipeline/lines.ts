@@ -27,7 +27,7 @@ interface Held {
 /** What lines need. */
 export interface LinesParts {
   readonly register: ParkedRegister;
-  readonly clock: Clock;
+  readonly brokerClock: Clock;
   readonly clusterId: () => string;
   /** Whether a partition still is ours. */
   readonly holds: (partition: AssignedPartition) => boolean;
@@ -76,7 +76,7 @@ export class Lines {
   /** A call is on its way out: from now on nobody of its key goes before it. Written down by {@link park}. */
   leaves({ orderingKey: key, received }: Job, awayMs: number): void {
     if (key === undefined) return;
-    const call = { key, offset: offsetOf(received), dueMs: Math.round(this.#parts.clock.wall() + awayMs) };
+    const call = { key, offset: offsetOf(received), dueMs: Math.round(this.#parts.brokerClock.wall() + awayMs) };
     const held = this.#heldOf(received.partition);
     held.here.delete(call.offset);
     held.leaving.set(call.offset, call);
@@ -132,8 +132,8 @@ export class Lines {
   park(job: Job, untilMs: number): Observable<boolean> {
     const { received, orderingKey: key } = job;
     if (key === undefined) return of(true);
-    const { clock, register, holds } = this.#parts;
-    const dueMs = Math.round(clock.wall() + (untilMs - clock.now()));
+    const { brokerClock, register, holds } = this.#parts;
+    const dueMs = Math.round(brokerClock.wall() + (untilMs - brokerClock.now()));
     return andThen(this.#read(received.partition), ({ scope, keys }) => {
       const call = { key, offset: offsetOf(received), dueMs };
       this.#held.get(received.partition.partition)?.here.delete(call.offset);

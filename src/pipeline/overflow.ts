@@ -11,6 +11,7 @@ import type { Partitions } from './partitions.ts';
 /** What it needs. */
 export interface OverflowParts {
   readonly clock: Clock;
+  readonly brokerClock: Clock;
   readonly lines: Lines;
   readonly partitions: Pick<Partitions, 'passed'>;
   readonly minWorkMs: number;
@@ -47,7 +48,8 @@ export class Overflow {
 
   /** A call comes out of its ring. `false`: its lane is full, and it is told for how long to leave. */
   comes(job: Job): boolean {
-    const { clock, lines, freeItems, minWorkMs } = this.#parts;
+    const { clock, lines, freeItems, minWorkMs, on } = this.#parts;
+    if (!on) return true;
     const nowMs = clock.now();
     const flow = flowOf(job);
     const behindMs = this.#behindMs(job);
@@ -84,8 +86,9 @@ export class Overflow {
    * somebody else, and what had left behind them may be back before.
    */
   isEarly({ mayBeEarly, received: { held, record } }: Job): boolean {
+    if (!mayBeEarly) return false;
     const { topic, partition, offset } = held?.first ?? record;
-    return mayBeEarly && !this.#parts.partitions.passed(topic, partition, offset);
+    return !this.#parts.partitions.passed(topic, partition, offset);
   }
 
   /** A call that was to leave stays after all. */
@@ -128,17 +131,17 @@ export class Overflow {
 
   /** In how long the call of its key is back that goes before it; 0: nobody has looked yet whether there is one. */
   #behindMs(job: Job): number | undefined {
-    const { clock, lines } = this.#parts;
+    const { brokerClock, lines } = this.#parts;
     if (job.orderingKey === undefined) return undefined;
     if (this.isEarly(job)) return 1;
     if (lines.of(job.received.partition) === undefined) return 0;
     const awaited = lines.awaited(job);
-    return awaited && Math.max(1, awaited.dueMs - clock.wall());
+    return awaited && Math.max(1, awaited.dueMs - brokerClock.wall());
   }
 
   #mayLeave(job: Job, nowMs: number): boolean {
-    const { on, lines, sink, laneItems } = this.#parts;
-    if (!on || isCancelled(job) || !job.fitsOutside || !lines.mayLeave(job)) return false;
+    const { lines, sink, laneItems } = this.#parts;
+    if (isCancelled(job) || !job.fitsOutside || !lines.mayLeave(job)) return false;
     if (this.#leaving >= laneItems * shareOfLeaving) return false;
     if (written.some((topic) => sink.trouble(topic) !== undefined)) return false;
     if (job.attemptsMade > 0 || (job.longWait?.untilMs ?? 0) > nowMs) return false;

@@ -22,14 +22,19 @@ export interface Terminal {
   readonly json: string;
 }
 
+interface Clocks {
+  readonly clock: Clock;
+  readonly brokerClock: Clock;
+}
+
 /** Builds what is written for an ending, or for a wait outside; `undefined` for one that needs nothing written. */
-export function terminalOf(item: Decoded, ending: Ending, clock: Clock): Terminal | undefined {
+export function terminalOf(item: Decoded, ending: Ending, { clock, brokerClock }: Clocks): Terminal | undefined {
   const { record, origin, trace } = item.received;
   switch (ending.kind) {
     case 'skipped':
       return undefined;
     case 'held':
-      return item.kind === 'call' ? heldRecord(item, ending, clock) : undefined;
+      return item.kind === 'call' ? heldRecord(item, ending, brokerClock) : undefined;
     case 'result':
       return resultRecord(record, JSON.stringify(ending.result), trace);
     case 'stored-result':
@@ -57,13 +62,17 @@ export function terminalOf(item: Decoded, ending: Ending, clock: Clock): Termina
 }
 
 /** The record of a call that waits: its own, untouched, and a header with what it has behind it. */
-function heldRecord(job: Job, { untilMs, why, awayMs }: Extract<Ending, { kind: 'held' }>, clock: Clock): Terminal {
+function heldRecord(
+  job: Job,
+  { untilMs, why, awayMs }: Extract<Ending, { kind: 'held' }>,
+  brokerClock: Clock,
+): Terminal {
   const { record, partition } = job.received;
   const headers = record.headers.filter(([name]) => name !== heldHeader);
-  const state = Buffer.from(heldText(heldStateFor(job, untilMs, why, clock)));
+  const state = Buffer.from(heldText(heldStateFor(job, untilMs, why, brokerClock)));
   return {
     record: {
-      topic: tierFor(awayMs ?? untilMs - clock.now()).topic,
+      topic: tierFor(awayMs ?? untilMs - brokerClock.now()).topic,
       // Where its key's other records are read, however its producer chose that.
       partition: partition.partition,
       key: record.key,

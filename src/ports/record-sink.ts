@@ -4,7 +4,13 @@ import type { OutRecord } from '../model/record.ts';
 
 /** What became of a write. */
 export type Ack =
-  | { readonly kind: 'written'; readonly partition: number; readonly offset: number }
+  | {
+      readonly kind: 'written';
+      readonly partition: number;
+      readonly offset: number;
+      /** When the store dated it, epoch milliseconds on its own clock; absent where it does not. */
+      readonly storedAtMs?: number;
+    }
   /** Larger than the topic takes, alone. The caller writes something smaller instead. */
   | { readonly kind: 'too-large'; readonly limitBytes: number };
 

@@ -51,7 +51,7 @@ export function planOf(seed: number): Plan {
   const draws = new Draws(seed);
   if (seed % 12 === 5) return floodPlan(seed, draws);
   if (draws.chance(0.05)) return isolationPlan(seed, draws);
-  const sizes = sizesOf(draws);
+  const sizes: Sizes = { ...sizesOf(draws), parkFullLanes: seed % 2 === 0 };
   const calls = callsOf(draws);
   return { seed, sizes, calls, faults: faultsOf(draws, sizes, calls.length) };
 }
@@ -87,6 +87,7 @@ function floodPlan(seed: number, draws: Draws): Plan {
     partitions: draws.whole(1, 2),
     ringCapacity: 64,
     laneItems: draws.whole(40, 80),
+    parkFullLanes: true,
     maxInTurn: draws.whole(4, 32),
     concurrency: draws.whole(2, 4),
     processSlots: 32,
@@ -116,6 +117,7 @@ function sizesOf(draws: Draws): Sizes {
     partitions: draws.whole(1, 4),
     ringCapacity: tight ? 16 : 64,
     laneItems: tight ? draws.whole(4, 16) : 128,
+    parkFullLanes: false,
     maxInTurn: tight ? draws.whole(2, 8) : 64,
     concurrency,
     processSlots: draws.chance(0.3) ? Math.max(1, concurrency - 1) : 32,

@@ -72,6 +72,7 @@ export interface Sizes {
   readonly partitions: number;
   readonly ringCapacity: number;
   readonly laneItems: number;
+  readonly parkFullLanes: boolean;
   readonly maxInTurn: number;
   readonly concurrency: number;
   readonly processSlots: number;

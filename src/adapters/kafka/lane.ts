@@ -4,6 +4,7 @@ import type { Timers } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Ack } from '../../ports/record-sink.ts';
 
+import type { Stored } from './producers.ts';
 import type { SendGate } from './send-gate.ts';
 
 /** A record on its way, and who waits for it. */
@@ -21,8 +22,8 @@ export interface Outgoing {
 
 /** What a lane does to the world. */
 export interface LaneWorld {
-  /** Writes messages of this lane; resolves with the offset of the first. */
-  readonly send: (messages: Message[]) => Promise<number>;
+  /** Writes messages of this lane; resolves with where the first stands, and when. */
+  readonly send: (messages: Message[]) => Promise<Stored>;
   /** Whether a send failed because it was too large, which no repetition mends. */
   readonly isTooLarge: (error: unknown) => boolean;
   /** What the topic takes, in bytes. */
@@ -89,10 +90,15 @@ export class Lane {
       const count = this.#fitting();
       const batch = this.#queue.slice(0, count);
       try {
-        const base = await this.#world.send(batch.map(({ message }) => message)).finally(leave);
+        const { offset, ...dated } = await this.#world.send(batch.map(({ message }) => message)).finally(leave);
         this.#failures = 0;
         this.#most = Math.min(mostRecords, this.#most * 2);
-        this.#settle(batch, (index) => ({ kind: 'written', partition: this.#partition, offset: base + index }));
+        this.#settle(batch, (index) => ({
+          kind: 'written',
+          partition: this.#partition,
+          offset: offset + index,
+          ...dated,
+        }));
       } catch (error) {
         if (!this.#world.isTooLarge(error)) {
           this.#doubtful = Math.max(this.#doubtful, count);

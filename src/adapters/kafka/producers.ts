@@ -9,6 +9,13 @@ interface Connected {
   readonly connected: Promise<void>;
 }
 
+/** Where the first of some messages stands. */
+export interface Stored {
+  readonly offset: number;
+  /** The broker's date, epoch milliseconds; absent for a topic whose records keep the producer's. */
+  readonly storedAtMs?: number;
+}
+
 /**
  * A producer for each class of destinations. A topic that was deleted while in use spoils every send of its producer, so
  * destinations do not share one, and a producer is replaced after each failed send.
@@ -22,14 +29,14 @@ export class Producers {
     this.#kafka = kafka;
   }
 
-  /** Writes messages of one partition of one topic, acknowledged by all replicas; resolves with the first offset. */
-  async send(destination: string, topic: string, messages: Message[]): Promise<number> {
+  /** Writes messages of one partition of one topic, acknowledged by all replicas; resolves with where and when. */
+  async send(destination: string, topic: string, messages: Message[]): Promise<Stored> {
     const used = this.#of(destination);
     try {
       await used.connected;
       const [reply] = await used.producer.send({ topic, messages, acks: -1, timeout: acknowledgeLimitMs });
       if (reply?.baseOffset === undefined) throw new Error('the broker acknowledged without an offset');
-      return Number(reply.baseOffset);
+      return storedAs(reply.baseOffset, Number(reply.logAppendTime ?? -1));
     } catch (error) {
       // Another lane may have replaced it already.
       if (this.#producers.get(destination) === used) this.#producers.delete(destination);
@@ -68,4 +75,9 @@ export class Producers {
     this.#leaving.add(left);
     void left.finally(() => this.#leaving.delete(left));
   }
+}
+
+function storedAs(baseOffset: string, appendTimeMs: number): Stored {
+  const offset = Number(baseOffset);
+  return appendTimeMs < 0 ? { offset } : { offset, storedAtMs: appendTimeMs };
 }

@@ -193,10 +193,10 @@ class LaneSink implements KafkaSink {
     return new Lane(partition, {
       gate: this.#gate,
       send: async (messages) => {
-        const offset = await this.#producers.send(destination, topic, messages);
+        const stored = await this.#producers.send(destination, topic, messages);
         this.#pulse.felt();
         this.#failing.worked(place);
-        return offset;
+        return stored;
       },
       isTooLarge: (error) => troubleOf(error) === 'too-large',
       limitBytes: () => this.#sizes.limitBytes(topic),

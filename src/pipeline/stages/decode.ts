@@ -28,6 +28,7 @@ export type Arrival<T = Decoded> =
 /** What decode needs. */
 export interface DecodeContext {
   readonly clock: Clock;
+  readonly brokerClock: Clock;
   readonly clusterId: () => string;
   readonly destinations: ReadonlyMap<string, Destination>;
   /** `undefined`: nothing is traced. */
@@ -56,10 +57,10 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
     partition,
     record,
     origin,
-    readAtMs: state === undefined ? nowMs : nowMs + (state.firstReadMs - context.clock.wall()),
+    readAtMs: state === undefined ? nowMs : nowMs + (state.firstReadMs - context.brokerClock.wall()),
     bytes: sizeOf(record),
     trace: traces && traceOf(record, { origin, readAtMs: nowMs, held: state?.trace }, traces),
-    ...(tier === undefined ? {} : { held: outsideOf(record, tier, state, context.clock) }),
+    ...(tier === undefined ? {} : { held: outsideOf(record, tier, state, context.brokerClock) }),
   };
   const ends = (ending: Ending): Decoded => ({ kind: 'unworkable', received, ending });
   const refused = (reason: 'undecodable' | 'invalid_call' | 'unroutable', message: string): Decoded =>
@@ -98,14 +99,14 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
   const plan = destination.profile.plan(call, call.id ?? first ?? id);
   if ('reason' in plan) return refused(plan.reason, `${plan.at} ${plan.message}`);
   const request = { call, id, destination: atGroup(destination, plan), plan, round };
-  if (state !== undefined) return resumed(received, request, state, context.clock);
+  if (state !== undefined) return resumed(received, request, state, context.brokerClock);
   return new Job(received, request, deadlineOf(call, record.timestampMs, context.clock));
 }
 
 /** The broker wrote down when the record came into its delay topic; there it stays as long as all others do. */
-function outsideOf(record: InRecord, { waitMs }: DelayTier, state: HeldState | undefined, clock: Clock): Outside {
+function outsideOf(record: InRecord, { waitMs }: DelayTier, state: HeldState | undefined, brokerClock: Clock): Outside {
   return {
-    dueMs: clock.now() + (record.timestampMs + waitMs - clock.wall()),
+    dueMs: brokerClock.now() + (record.timestampMs + waitMs - brokerClock.wall()),
     first: (state === undefined ? undefined : placeOf(state.origin)) ?? record,
   };
 }

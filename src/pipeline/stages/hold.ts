@@ -17,6 +17,7 @@ import { placeOf } from './schedule.ts';
 
 /** What hold needs. */
 export interface HoldContext extends Waiting {
+  readonly brokerClock: Clock;
   readonly log: Logger;
   readonly minWorkMs: number;
   readonly overflow: Overflow;
@@ -88,7 +89,7 @@ interface Wait {
 
 /** What a call has to wait for before it may be claimed; `undefined` for nothing. */
 function longestOf(job: Job, context: HoldContext): Wait | undefined {
-  const { lines, overflow, clock, log } = context;
+  const { lines, overflow, clock, brokerClock, log } = context;
   const { longWait, leaving } = job;
   const ahead = lines.ahead(job);
   const isEarly = overflow.isEarly(job);
@@ -99,7 +100,7 @@ function longestOf(job: Job, context: HoldContext): Wait | undefined {
   if (longWait !== undefined) waits.push({ untilMs: longWait.untilMs, why: job.waitingFor ?? 'retry' });
   if (leaving !== undefined) waits.push(leaving);
   if (ahead !== undefined) {
-    const untilMs = behind(ahead, clock);
+    const untilMs = behind(ahead, brokerClock);
     if (untilMs === undefined) {
       log.error(
         { key: ahead.key, offset: ahead.offset },
@@ -129,9 +130,9 @@ const longestLookMs = 3_600_000;
 const lostAfterMs = 24 * 3_600_000;
 
 /** Until when to stand behind a call that is outside: until it is due; the later it is, the longer. `undefined`: it is lost. */
-function behind({ dueMs }: ParkedCall, clock: Clock): number | undefined {
-  const nowMs = clock.now();
-  const lateMs = clock.wall() - dueMs;
+function behind({ dueMs }: ParkedCall, brokerClock: Clock): number | undefined {
+  const nowMs = brokerClock.now();
+  const lateMs = brokerClock.wall() - dueMs;
   if (lateMs > lostAfterMs) return undefined;
   return lateMs < 0 ? nowMs - lateMs : nowMs + Math.max(soonestLookMs, Math.min(lateMs, longestLookMs));
 }

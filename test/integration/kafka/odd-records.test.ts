@@ -31,6 +31,16 @@ describeWithKafka('odd records and members', (brokers) => {
     expect(await kafka.read(topic, 1)).toMatchObject([{ timestampMs: monthAgoMs }]);
   });
 
+  it('a write that the broker dates is acknowledged with that date', async () => {
+    await admin.connect();
+    const topic = 'dated';
+    const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
+    await admin.createTopics({ topics: [{ topic: kafka.prefix + topic, numPartitions: 1, configEntries }] });
+    const ack = await only(kafka.sink.append({ topic, key: null, value: Buffer.from('v'), headers: [] }));
+    const [record] = await kafka.read(topic, 1);
+    expect(ack).toEqual({ kind: 'written', partition: 0, offset: 0, storedAtMs: record?.timestampMs });
+  });
+
   it('K36: metadata of 4,096 characters comes back, one more costs only itself: the offset is stored', async () => {
     const topic = await kafka.topic(1);
     await kafka.write(topic, [{ value: Buffer.from('a') }, { value: Buffer.from('b') }]);

@@ -4,7 +4,7 @@ import type { Job } from '../../../src/pipeline/job.ts';
 
 import type { Mutant } from './mutant.ts';
 
-/** Bugs in what becomes of calls whose lane is full. */
+/** Bugs in what becomes of calls whose lane is full, or who wait outside. */
 export const overflowMutants: readonly Mutant[] = [
   {
     name: 'lets a full lane hold up its partition',
@@ -40,6 +40,13 @@ export const overflowMutants: readonly Mutant[] = [
         }
         return append$(record);
       };
+    },
+  },
+  {
+    name: 'goes by its own clock where the broker dates the waits',
+    from: 317,
+    house: ({ brokerClock }) => {
+      brokerClock.dated = () => undefined;
     },
   },
 ];

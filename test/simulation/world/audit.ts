@@ -27,10 +27,15 @@ interface Entry {
   ending: string | undefined;
   /** Records that stand for it and are not committed. */
   readonly open: Set<string>;
+  /** How often it was written to a delay topic. */
+  holds: number;
 }
 
 /** Joining the group, and the documented rate of a chat, may take this long. */
 const sparedMs = 10_000;
+
+/** A call that comes back before its wait is over goes round at the speed of the broker. */
+const mostHolds = 300;
 
 interface Effects {
   count: number;
@@ -85,7 +90,16 @@ export class Audit {
   produced(call: PlannedCall, { partition, offset }: InRecord, origin: string): void {
     const producedMs = this.#world.clock.now();
     const name = `${nameOf({ topic: 'calls', partition })}/${offset}`;
-    const entry: Entry = { call, origin, partition, offset, producedMs, ending: undefined, open: new Set([name]) };
+    const entry: Entry = {
+      call,
+      origin,
+      partition,
+      offset,
+      producedMs,
+      ending: undefined,
+      open: new Set([name]),
+      holds: 0,
+    };
     this.#byOrigin.set(origin, entry);
     this.#byPlace.set(name, entry);
     const id = call.kind === 'poison' || call.kind === 'tombstone' ? origin : call.id;
@@ -157,6 +171,8 @@ export class Audit {
     }
     this.#byPlace.set(name, entry);
     entry.open.add(name);
+    entry.holds++;
+    if (entry.holds > mostHolds) this.fail('G6', `${entry.call.id} goes round its delay topics`);
   }
 
   /** A commit is stored: it may go forward only, and only over what has its ending or waits in another record. */

@@ -81,6 +81,7 @@ export function buildHouse(
       ringCapacity,
       watermarks: { ...houseDefaults.watermarks, highItems: ringCapacity / 2, lowItems: ringCapacity / 4 },
       laneItems: sizes.laneItems,
+      parkFullLanes: sizes.parkFullLanes,
       maxInTurn: sizes.maxInTurn,
       commitEveryMs: sizes.commitEveryMs,
       commitEveryRecords: 20,

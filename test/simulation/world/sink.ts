@@ -82,7 +82,7 @@ export class Sink implements RecordSink {
       world.clock.at(this.#process.inLine('sink', backMs), () => this.#arrives(write));
       return;
     }
-    world.topics.append(write.record, this.#process.name);
+    const storedAtMs = world.topics.append(write.record, this.#process.name);
     const lost = trouble?.how === 'ack-lost' && this.#process.draw(0, 1, 'ack', write.nth, world.clock.now()) < 0.5;
     if (lost) {
       this.#process.deliver(500, () => this.#travel(write));
@@ -90,7 +90,12 @@ export class Sink implements RecordSink {
     }
     this.#process.deliver(this.#process.draw(1, 30, 'acked', write.nth), () => {
       this.#open--;
-      write.acked({ kind: 'written', partition: 0, offset: write.nth });
+      write.acked({
+        kind: 'written',
+        partition: 0,
+        offset: write.nth,
+        ...(storedAtMs !== undefined && { storedAtMs }),
+      });
       if (this.#open > 0) return;
       const waiting = this.#whenIdle;
       this.#whenIdle = [];

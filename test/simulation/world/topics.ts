@@ -72,18 +72,17 @@ export class Topics {
     group.poke(place);
   }
 
-  /** A terminal record is durable, or one in a delay topic. */
-  append(record: OutRecord, by: string): void {
+  /** A terminal record is durable, or one in a delay topic, which the broker dates: epoch milliseconds. */
+  append(record: OutRecord, by: string): number | undefined {
     const { audit } = this.#world;
     if (delayTopics.includes(record.topic)) {
-      this.#hold(record, by);
-      return;
+      return this.#hold(record, by);
     }
     if (record.topic === 'results') {
       const result = JSON.parse(String(record.value)) as Result;
       this.#world.note(by, `result ${result.status} of`, result.origin);
       audit.result(result);
-      return;
+      return undefined;
     }
     const text = headerText(record.headers, deadLetterHeaders.history) ?? '{}';
     const history = JSON.parse(text) as DeadLetterHistory;
@@ -91,10 +90,11 @@ export class Topics {
     const attempts = Number(headerText(record.headers, deadLetterHeaders.attempts));
     this.#world.note(by, `dead letter ${history.reason} of`, origin);
     audit.deadLetter(origin, history, attempts);
+    return undefined;
   }
 
   /** The broker's own clock says when it came. */
-  #hold({ topic, partition = 0, key, value, headers }: OutRecord, by: string): void {
+  #hold({ topic, partition = 0, key, value, headers }: OutRecord, by: string): number {
     const { clock, audit, group } = this.#world;
     const place = { topic, partition };
     const timestampMs = epochMs + Math.floor(clock.now());
@@ -108,6 +108,7 @@ export class Topics {
     this.#store(record);
     audit.held(record, state);
     group.poke(place);
+    return timestampMs;
   }
 
   #store(record: InRecord): void {

@@ -19,9 +19,11 @@ const startsOf = (bench: PipelineBench, prefix: string, upstream = 'feishu') =>
 const writesOutside = (bench: PipelineBench) =>
   delayTopics.reduce((sum, topic) => sum + bench.records(topic).length, 0);
 
+const parking = { laneItems: 256, parkFullLanes: true };
+
 /** A bench on which one tenant has far more than its share. */
 function flooded(calls: number, { keys = Infinity, ...options }: BenchOptions & { readonly keys?: number } = {}) {
-  const bench = new PipelineBench({ upstreams: { feishu: { limits: [slow] } }, house: { laneItems: 256 }, ...options });
+  const bench = new PipelineBench({ upstreams: { feishu: { limits: [slow] } }, house: parking, ...options });
   bench.upstream().script = () => ({ afterMs: 20 });
   for (let n = 0; n < calls; n++) {
     bench.call(read(`a-${n}`, { tenant: 'a' }), Number.isFinite(keys) ? `k-${n % keys}` : null);
@@ -31,7 +33,7 @@ function flooded(calls: number, { keys = Infinity, ...options }: BenchOptions & 
 
 describe('a tenant with more calls than its share', () => {
   it('A has 100,000 queued, B sends 10 behind it in the same partition: its first is made within 1 s, its tenth within 2 s', () => {
-    const bench = new PipelineBench({ upstreams: { feishu: { limits: [perSecond] } } });
+    const bench = new PipelineBench({ upstreams: { feishu: { limits: [perSecond] } }, house: { parkFullLanes: true } });
     bench.upstream().script = () => ({ afterMs: 60 });
     bench.start();
     for (let n = 0; n < 100_000; n++) bench.call(read(`a-${n}`, { tenant: 'a' }));
@@ -45,7 +47,10 @@ describe('a tenant with more calls than its share', () => {
   });
 
   it('does not hold up who draws from the same bucket: they take turns', () => {
-    const bench = new PipelineBench({ upstreams: { feishu: {}, news: { limits: [perSecond] } } });
+    const bench = new PipelineBench({
+      upstreams: { feishu: {}, news: { limits: [perSecond] } },
+      house: { parkFullLanes: true },
+    });
     bench.upstream('news').script = () => ({ afterMs: 60 });
     bench.start();
     for (let n = 0; n < 20_000; n++) bench.call(news(`a-${n}`, { tenant: 'a' }), `k-${n % 5_000}`);
@@ -58,7 +63,7 @@ describe('a tenant with more calls than its share', () => {
   });
 
   it('does not hold up its own interactive calls', () => {
-    const bench = new PipelineBench({ upstreams: { feishu: { limits: [perSecond] } } });
+    const bench = new PipelineBench({ upstreams: { feishu: { limits: [perSecond] } }, house: { parkFullLanes: true } });
     bench.start();
     for (let n = 0; n < 10_000; n++) bench.call(read(`a-${n}`, { tenant: 'a', priority: 'bulk' }));
     bench.call(read('now', { tenant: 'a', priority: 'interactive' }));
@@ -131,7 +136,7 @@ describe('a tenant with more calls than its share', () => {
   });
 
   it('waits in its partition where that is wanted', () => {
-    const bench = flooded(600, { house: { laneItems: 256, parkFullLanes: false } });
+    const bench = flooded(600, { house: { ...parking, parkFullLanes: false } });
     bench.start();
     bench.run(150_000);
     expect(writesOutside(bench)).toBe(0);
@@ -172,7 +177,7 @@ describe('a tenant with more calls than its share', () => {
   });
 
   it('while its delay topic takes nothing takes a quarter of the turns at most, and the others go on', () => {
-    const bench = flooded(150, { house: { laneItems: 256, maxInTurn: 16 } });
+    const bench = flooded(150, { house: { ...parking, maxInTurn: 16 } });
     const append$ = bench.sink.append.bind(bench.sink);
     bench.sink.append = (record) => (record.topic.startsWith('retry.') ? NEVER : append$(record));
     bench.start();

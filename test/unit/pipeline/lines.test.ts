@@ -35,7 +35,7 @@ function registerOf(calls: ParkedCall[]) {
     ready: () => true,
   };
   const clock = new VirtualTime();
-  const lines = new Lines({ register, clock, clusterId: () => 'c', holds: () => state.ours });
+  const lines = new Lines({ register, brokerClock: clock, clusterId: () => 'c', holds: () => state.ours });
   return { lines, state, asked, clock };
 }
 

@@ -2,6 +2,7 @@ import type { Message } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
 
 import { Lane } from '../../../../src/adapters/kafka/lane.ts';
+import type { Stored } from '../../../../src/adapters/kafka/producers.ts';
 import { SendGate } from '../../../../src/adapters/kafka/send-gate.ts';
 import type { Ack } from '../../../../src/ports/record-sink.ts';
 import { VirtualTime } from '../../../support/virtual-time.ts';
@@ -9,14 +10,16 @@ import { VirtualTime } from '../../../support/virtual-time.ts';
 class TooLarge extends Error {}
 
 /** A partition that fails as told: the n-th send with the n-th entry, if there is one. */
-function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: string) => boolean } = {}) {
+function stage(
+  options: { failures?: (Error | undefined)[]; tooLarge?: (value: string) => boolean; storedAtMs?: number } = {},
+) {
   const time = new VirtualTime();
   const sends: string[][] = [];
   const log: string[] = [];
   const acks = new Map<string, Ack>();
   let outstanding = 0;
   let mostOutstanding = 0;
-  const send = async (messages: Message[]): Promise<number> => {
+  const send = async (messages: Message[]): Promise<Stored> => {
     const values = messages.map(({ value }) => String(value));
     const failure = options.failures?.[sends.length];
     sends.push(values);
@@ -25,9 +28,9 @@ function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: s
     outstanding -= 1;
     if (failure !== undefined) throw failure;
     if (values.some((value) => options.tooLarge?.(value))) throw new TooLarge();
-    const base = log.length;
+    const offset = log.length;
     log.push(...values);
-    return base;
+    return options.storedAtMs === undefined ? { offset } : { offset, storedAtMs: options.storedAtMs };
   };
   const waits: number[] = [];
   const state = { written: undefined as number | undefined };
@@ -56,6 +59,19 @@ function stage(options: { failures?: (Error | undefined)[]; tooLarge?: (value: s
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `r${index}`);
 
 describe('Lane', () => {
+  it('hands on the date that the broker gave to all that went together, and none where it gave none', async () => {
+    const dated = stage({ storedAtMs: 1_767_225_600_123 });
+    dated.push('a', 'b');
+    await dated.time.advanceAsync(100);
+    expect([...dated.acks.values()].map((ack) => ack.kind === 'written' && ack.storedAtMs)).toEqual([
+      1_767_225_600_123, 1_767_225_600_123,
+    ]);
+    const undated = stage();
+    undated.push('a');
+    await undated.time.advanceAsync(100);
+    expect(undated.acks.get('a')).toEqual({ kind: 'written', partition: 3, offset: 0 });
+  });
+
   it('says since when its first record waits, until none does: written, or found written after a failure', async () => {
     const { time, lane, sends, acks, push, state } = stage({ failures: [undefined, new Error('the answer was lost')] });
     await time.advanceAsync(100);
