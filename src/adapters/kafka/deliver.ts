@@ -28,7 +28,9 @@ export function deliver(held: Held, batch: FetchedBatch, receiver: Receiver): De
   const { topic } = held.assigned;
   const from = held.next ?? 0;
   let taken: string | undefined;
-  for (const [index, message] of batch.messages.entries()) {
+  let index = 0;
+  for (const message of batch.messages) {
+    index += 1;
     const broken = unreadableIn(message);
     if (broken !== undefined) return { taken, broken: broken.why };
     const offset = Number(message.offset);
@@ -40,7 +42,7 @@ export function deliver(held: Held, batch: FetchedBatch, receiver: Receiver): De
     // The receiver may pause, leave or fail inside `emit`.
     if (!receiver.takes(held)) return { taken };
     if (isPaused(held)) {
-      held.rest = restOf(topic, batch, index + 1, receiver.maxRestBytes);
+      held.rest = restOf(topic, batch, index, receiver.maxRestBytes);
       return { taken: held.rest?.last ?? taken };
     }
   }

@@ -1,5 +1,4 @@
 import {
-  type Cause,
   causes,
   type HostCounts,
   type MinuteView,
@@ -47,16 +46,19 @@ export class MinuteBook {
   ended(job: Job): void {
     const minute = this.#current();
     const { sums } = minute;
-    const { totalMs, causeMs } = timesOf(job, this.#clock);
+    const { spent, received } = job;
+    const nowMs = this.#clock.now();
+    const readAtWallMs = this.#clock.wall() - (nowMs - received.readAtMs);
+    const totalMs = spent.ended(nowMs, readAtWallMs - received.record.timestampMs);
     sums.calls++;
     sums.totalMs += totalMs;
     sums.attempts += job.attemptsMade;
-    sums.serverErrors += job.spent.serverErrors;
-    sums.networkErrors += job.spent.networkErrors;
-    for (const cause of causes) sums.causeMs[cause] += causeMs[cause];
+    sums.serverErrors += spent.serverErrors;
+    sums.networkErrors += spent.networkErrors;
+    for (const cause of causes) sums.causeMs[cause] += spent.causeMs[cause];
     const { slowest } = minute;
     if (slowest.length < slowestKept || totalMs > (slowest.at(-1)?.totalMs ?? 0)) {
-      minute.slowest = slowestOf([...slowest, slowCall(job, totalMs, causeMs)]);
+      minute.slowest = slowestOf([...slowest, slowCall(job, totalMs)]);
     }
   }
 
@@ -102,23 +104,7 @@ export class MinuteBook {
   }
 }
 
-/** A call's time from when its record came into its topic, or from when its wait outside began; each moment with its cause. */
-function timesOf(job: Job, clock: Clock): { readonly totalMs: number; readonly causeMs: Record<Cause, number> } {
-  const { spent, received } = job;
-  const nowMs = clock.now();
-  const causeMs = { ...spent.causeMs };
-  if (spent.visitFromMs === undefined) {
-    const readAtWallMs = clock.wall() - (nowMs - received.readAtMs);
-    causeMs.queue += Math.max(0, readAtWallMs - received.record.timestampMs);
-  }
-  const inTopicMs = causeMs.queue - spent.causeMs.queue;
-  const totalMs = nowMs - (spent.visitFromMs ?? received.readAtMs) + inTopicMs;
-  const knownMs = causes.reduce((sum, cause) => sum + causeMs[cause], 0);
-  causeMs.other += Math.max(0, totalMs - knownMs);
-  return { totalMs, causeMs };
-}
-
-function slowCall({ id, received, destination }: Job, totalMs: number, causeMs: Record<Cause, number>): SlowCall {
+function slowCall({ id, received, destination, spent: { causeMs } }: Job, totalMs: number): SlowCall {
   const cause = causes.reduce((one, other) => (causeMs[other] > causeMs[one] ? other : one));
   const { trace, held, record } = received;
   return {

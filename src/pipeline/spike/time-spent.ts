@@ -1,5 +1,5 @@
 import type { Verdict } from '../../model/outcome.ts';
-import { type Cause, type CauseMs, noCauseMs } from '../../model/spike.ts';
+import { type Cause, type CauseMs, causes, noCauseMs } from '../../model/spike.ts';
 import type { Received } from '../received.ts';
 import type { StageName, WaitReason } from '../waits.ts';
 
@@ -96,6 +96,21 @@ export class TimeSpent {
   /** Its end is durable. */
   written(atMs: number): void {
     if (this.endsAtMs !== undefined) this.#add('write', atMs - this.endsAtMs);
+  }
+
+  /**
+   * All is over; called once. What nothing accounts for has a cause of its own.
+   * @param inTopicMs how long its record stood in its topic before it was read
+   * @returns the whole time: from when the record came into its topic, or from when its wait outside began
+   */
+  ended(atMs: number, inTopicMs: number): number {
+    const before = this.visitFromMs === undefined ? Math.max(0, inTopicMs) : 0;
+    this.#add('queue', before);
+    const totalMs = atMs - (this.visitFromMs ?? this.#received.readAtMs) + before;
+    let knownMs = 0;
+    for (const cause of causes) knownMs += this.causeMs[cause];
+    this.#add('other', totalMs - knownMs);
+    return totalMs;
   }
 
   #add(cause: Cause, ms: number): void {
