@@ -47,7 +47,7 @@ export async function parkedReport({ calls, tell }: Pick<BenchOptions, 'calls' |
     const plan: ParkedPlan = {
       calls: count,
       waitsMs: [10_000, 30_000, 90_000, 180_000],
-      parkingMs: 60_000 + count * 2,
+      parkingMs: 60_000 + count / 2,
       dueOverMs: Math.max(60_000, count * 3),
       ends: ['kill', 'drain'],
     };
@@ -99,7 +99,11 @@ export async function parkedOn(
       `all workers are new after ${Math.round(replacedAfterMs / 1_000)} s; the first call is due after ${parkingMs / 1_000} s`,
     );
     const whole = calls + keys;
-    await until('all have been made', () => arrivals.count >= whole, { progress: () => arrivals.count });
+    // Nothing moves before the first is due.
+    await until('all have been made', () => arrivals.count >= whole, {
+      progress: () => arrivals.count,
+      idleMs: parkingMs + 60_000,
+    });
     const ended = await endedWell(kafka, calls);
     const { lateMs, behindMs } = arrivals;
     const most = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other), -Infinity);
