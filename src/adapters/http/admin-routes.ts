@@ -1,8 +1,10 @@
 import { map, type Observable, of } from 'rxjs';
 
-import { type HttpRequest, type HttpResponse, jsonResponse, problemResponse } from '../../model/http.ts';
+import { type HttpRequest, type HttpResponse, jsonResponse } from '../../model/http.ts';
 import { fromAbortable } from '../../operators/interop/from-abortable.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
+
+import { invalidRequest } from './invalid-request.ts';
 
 /** One thing that must be there before work can be taken. Upstreams are none: a sick one must not stop the others. */
 export interface ReadinessCheck {
@@ -89,9 +91,5 @@ function tailOf({ params, query }: HttpRequest, options: AdminOptions): Observab
   if (last >= 1 && last <= longestTail) {
     return options.tail(topic, last).pipe(map((records) => jsonResponse(200, { topic, records }, fresh)));
   }
-  const fault = { at: 'last', message: `must be a whole number from 1 to ${longestTail}` };
-  const detail = `${fault.at} ${fault.message}`;
-  return of(
-    problemResponse({ status: 400, code: 'bad_request', title: 'Not a valid request', detail, faults: [fault] }),
-  );
+  return of(invalidRequest([{ at: 'last', message: `must be a whole number from 1 to ${longestTail}` }]));
 }

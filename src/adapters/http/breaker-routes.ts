@@ -4,7 +4,8 @@ import { type Fault, type HttpRequest, type HttpResponse, jsonResponse, problemR
 import type { ForcedState } from '../../operators/breaker/permit.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 
-import { invalidOrder, isShortText, type Order, readOrder } from './orders.ts';
+import { invalidRequest } from './invalid-request.ts';
+import { isShortText, type Order, readOrder } from './orders.ts';
 
 /** What a person asks of the breakers of an upstream. */
 export interface BreakerOrder extends Order {
@@ -46,7 +47,7 @@ export function breakerRoutes(desk: BreakerDesk): readonly HttpRoute[] {
     path: '/admin/breakers/:upstream',
     handle: (request) => {
       const read = readBreakerOrder(request);
-      return 'faults' in read ? of(invalidOrder(read.faults)) : desk.order(read).pipe(map(answered));
+      return 'faults' in read ? of(invalidRequest(read.faults)) : desk.order(read).pipe(map(answered));
     },
   };
   return [show, order];

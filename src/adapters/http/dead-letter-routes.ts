@@ -8,6 +8,8 @@ import { isTree } from '../../model/schema-words.ts';
 import type { DeadLetterDesk } from '../../ports/dead-letter-desk.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 
+import { invalidRequest } from './invalid-request.ts';
+
 /**
  * The doors for dead letters, on the admin port: `GET /admin/dead-letters` (`by`, `records` and the words of a filter),
  * `GET /admin/dead-letters/show?ref=`, `GET /admin/redrives/preview`, `POST /admin/redrives`, `GET /admin/redrives`,
@@ -58,7 +60,7 @@ function strangers(words: FilterWords, more: readonly string[]): Fault[] {
 function previewed(query: FilterWords, desk: DeadLetterDesk): Observable<HttpResponse> {
   const { filter, perSecond, faults: wrong } = readOrder(query);
   const faults = [...wrong, ...strangers(query, ['rate'])];
-  return faults.length > 0 ? refused(faults) : desk.preview(filter, perSecond).pipe(map(shown));
+  return faults.length > 0 ? of(invalidRequest(faults)) : desk.preview(filter, perSecond).pipe(map(shown));
 }
 
 function stopped(run: string, desk: DeadLetterDesk): HttpResponse {
@@ -70,20 +72,20 @@ function stopped(run: string, desk: DeadLetterDesk): HttpResponse {
 function listed(query: FilterWords, desk: DeadLetterDesk): Observable<HttpResponse> {
   const { question, faults: wrong } = readListQuestion(query);
   const faults = [...wrong, ...strangers(query, ['by', 'records'])];
-  return faults.length > 0 ? refused(faults) : desk.list(question).pipe(map(shown));
+  return faults.length > 0 ? of(invalidRequest(faults)) : desk.list(question).pipe(map(shown));
 }
 
 function started({ body }: HttpRequest, desk: DeadLetterDesk): Observable<HttpResponse> {
   const words = wordsIn(body);
   if (words === undefined) {
-    return refused([{ at: '', message: 'must be a JSON object of texts and numbers' }]);
+    return of(invalidRequest([{ at: '', message: 'must be a JSON object of texts and numbers' }]));
   }
   const { filter, perSecond, faults: wrong } = readOrder(words);
   const faults = [...wrong, ...strangers(words, ['rate', 'run', 'who'])];
   const run = words['run'] ?? '';
   const wrongName = { at: 'run', message: 'must be 1 to 64 letters, digits, dots, hyphens or underscores' };
   const all = isRunName(run) ? faults : [...faults, wrongName];
-  if (all.length > 0) return refused(all);
+  if (all.length > 0) return of(invalidRequest(all));
   return desk.redrive({ run, filter, perSecond, who: whoOf(words) }).pipe(take(1), map(accepted));
 }
 
@@ -105,9 +107,4 @@ function shown(value: unknown): HttpResponse {
 
 function accepted(value: unknown): HttpResponse {
   return jsonResponse(202, value, { 'cache-control': 'no-store' });
-}
-
-function refused(faults: readonly Fault[]): Observable<HttpResponse> {
-  const detail = faults.map(({ at, message }) => `${at} ${message}`).join('; ');
-  return of(problemResponse({ status: 400, code: 'bad_request', title: 'Not a valid request', detail, faults }));
 }

@@ -5,6 +5,8 @@ import { type HttpResponse, jsonResponse, problemResponse } from '../../model/ht
 import type { MinuteView } from '../../model/spike.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 
+import { invalidRequest } from './invalid-request.ts';
+
 /** Explains a record by `TOPIC/PARTITION/OFFSET` or the id of its call. */
 export interface ExplainDesk {
   explain(ref: string): Observable<Explanation>;
@@ -39,11 +41,7 @@ export function explainRoutes(desk: ExplainDesk): readonly HttpRoute[] {
 }
 
 function minuteAnswer(at: string, desk: ExplainDesk): HttpResponse {
-  if (!/^\d{1,15}$/.test(at)) {
-    const fault = { at: 'at', message: 'must be epoch milliseconds' };
-    const detail = `${fault.at} ${fault.message}`;
-    return problemResponse({ status: 400, code: 'bad_request', title: 'Not a valid request', detail, faults: [fault] });
-  }
+  if (!/^\d{1,15}$/.test(at)) return invalidRequest([{ at: 'at', message: 'must be epoch milliseconds' }]);
   const view = desk.minute(Number(at));
   if (view !== undefined) return jsonResponse(200, view, { 'cache-control': 'no-store' });
   const detail = 'In this process no call ended in that minute, or it is more than 24 hours ago.';

@@ -1,18 +1,17 @@
 import { map, type Observable, of } from 'rxjs';
 
 import { type Fault, type HttpRequest, type HttpResponse, jsonResponse, problemResponse } from '../../model/http.ts';
-import { isTree } from '../../model/schema-words.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 
+import { invalidRequest } from './invalid-request.ts';
+import { type Order, readOrder } from './orders.ts';
+
 /** What a person, or a chaos run, asks of the faults. */
-export interface FaultOrder {
+export interface FaultOrder extends Order {
   /** As they were written; the desk reads them. Empty: no faults but those of the file. */
   readonly rules: unknown;
   /** How long they hold, milliseconds; then they go by themselves. */
   readonly forMs: number;
-  readonly by: string;
-  readonly reason: string | undefined;
-  readonly requestId: string | undefined;
 }
 
 /** What came of it: done, and whether the topic `audit` has it already; or why not. */
@@ -48,49 +47,23 @@ export function faultRoutes(desk: FaultDesk): readonly HttpRoute[] {
     method: 'PUT',
     path: '/admin/faults',
     handle: (request) => {
-      const read = readOrder(request);
-      return 'faults' in read ? of(invalid(read.faults)) : desk.order(read).pipe(map(answered));
+      const read = readFaultOrder(request);
+      return 'faults' in read ? of(invalidRequest(read.faults)) : desk.order(read).pipe(map(answered));
     },
   };
   return [show, order];
 }
 
-function readOrder({ headers, body }: HttpRequest): FaultOrder | { readonly faults: readonly Fault[] } {
-  const tree = parsed(body);
-  if (!isTree(tree)) return { faults: [{ at: '', message: 'must be a JSON object' }] };
-  const { rules, by, reason, forMs = defaultForMs } = tree;
-  const faults: Fault[] = [];
-  if (!isShortText(by, 100)) faults.push({ at: '/by', message: 'must name who asks, 1 to 100 characters' });
-  if (reason !== undefined && !isShortText(reason, 500)) {
-    faults.push({ at: '/reason', message: 'must be 1 to 500 characters' });
-  }
-  if (typeof forMs !== 'number' || !Number.isInteger(forMs) || forMs < 1 || forMs > longestForMs) {
-    faults.push({ at: '/forMs', message: `must be a whole number from 1 to ${longestForMs}` });
-  }
-  if (!Array.isArray(rules)) faults.push({ at: '/rules', message: 'must be a list' });
-  for (const name of Object.keys(tree)) {
-    if (!['rules', 'by', 'reason', 'forMs'].includes(name)) faults.push({ at: `/${name}`, message: 'is not known' });
-  }
-  if (faults.length > 0) return { faults };
-  return {
-    rules,
-    forMs: forMs as number,
-    by: by as string,
-    reason: reason as string | undefined,
-    requestId: headers['x-request-id'],
-  };
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
-function isShortText(value: unknown, most: number): value is string {
-  return typeof value === 'string' && value.length >= 1 && value.length <= most;
+function readFaultOrder(request: HttpRequest): FaultOrder | { readonly faults: readonly Fault[] } {
+  const read = readOrder(request, ['rules', 'forMs'], ({ rules, forMs = defaultForMs }, report) => {
+    if (typeof forMs !== 'number' || !Number.isInteger(forMs) || forMs < 1 || forMs > longestForMs) {
+      report('/forMs', `must be a whole number from 1 to ${longestForMs}`);
+    }
+    if (!Array.isArray(rules)) report('/rules', 'must be a list');
+  });
+  if (read.faults !== undefined) return read;
+  const { rules, forMs = defaultForMs } = read.tree;
+  return { rules, forMs: forMs as number, ...read.order };
 }
 
 function answered(ordered: FaultOrdered): HttpResponse {
@@ -98,13 +71,8 @@ function answered(ordered: FaultOrdered): HttpResponse {
     case 'done':
       return jsonResponse(200, { audited: ordered.audited, faults: ordered.faults }, fresh);
     case 'wrong':
-      return invalid(ordered.faults);
+      return invalidRequest(ordered.faults);
     case 'off':
       return problemResponse({ status: 403, code: 'forbidden', title: 'Faults are off', detail: ordered.message });
   }
-}
-
-function invalid(faults: readonly Fault[]): HttpResponse {
-  const detail = faults.map(({ at, message }) => `${at} ${message}`).join('; ');
-  return problemResponse({ status: 400, code: 'bad_request', title: 'Not a valid request', detail, faults });
 }

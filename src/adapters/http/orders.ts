@@ -1,4 +1,5 @@
-import { type Fault, type HttpRequest, type HttpResponse, problemResponse } from '../../model/http.ts';
+import type { Fault, HttpRequest } from '../../model/http.ts';
+import { jsonOrText } from '../../model/json-levels.ts';
 import { isTree, type Tree } from '../../model/schema-words.ts';
 
 /** What everybody says who asks for a change. */
@@ -23,7 +24,7 @@ export function readOrder(
   known: readonly string[],
   more: (tree: Tree, report: (at: string, message: string) => void) => void,
 ): ReadOrder {
-  const tree = parsed(body);
+  const tree = jsonOrText(body.toString('utf8'));
   if (!isTree(tree)) return { faults: [{ at: '', message: 'must be a JSON object' }] };
   const faults: Fault[] = [];
   const report = (at: string, message: string): void => void faults.push({ at, message });
@@ -39,21 +40,7 @@ export function readOrder(
   return { tree, order };
 }
 
-/** The answer to an order with mistakes. */
-export function invalidOrder(faults: readonly Fault[]): HttpResponse {
-  const detail = faults.map(({ at, message }) => `${at === '' ? 'the body' : at} ${message}`).join('; ');
-  return problemResponse({ status: 400, code: 'bad_request', title: 'Not a valid request', detail, faults });
-}
-
 /** Whether a value is a text of 1 to `most` characters. */
 export function isShortText(value: unknown, most = 100): value is string {
   return typeof value === 'string' && value.length >= 1 && value.length <= most;
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,8 @@ import { map, type Observable, of } from 'rxjs';
 import { jsonResponse, problemResponse } from '../../model/http.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 
-import { invalidOrder, type Order, readOrder } from './orders.ts';
+import { invalidRequest } from './invalid-request.ts';
+import { type Order, readOrder } from './orders.ts';
 
 /** What a person asks for an upstream. */
 export interface PauseOrder extends Order {
@@ -30,7 +31,7 @@ export function pauseRoutes(desk: PauseDesk): readonly HttpRoute[] {
       const read = readOrder(request, ['paused'], ({ paused }, report) => {
         if (typeof paused !== 'boolean') report('/paused', 'must be true or false');
       });
-      if (read.faults !== undefined) return of(invalidOrder(read.faults));
+      if (read.faults !== undefined) return of(invalidRequest(read.faults));
       const paused = read.tree['paused'] === true;
       return desk.order({ upstream, paused, ...read.order }).pipe(
         map((audited) => {

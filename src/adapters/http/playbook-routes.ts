@@ -3,7 +3,8 @@ import { from, map, of } from 'rxjs';
 import { jsonResponse, problemResponse } from '../../model/http.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 
-import { invalidOrder, type Order, readOrder } from './orders.ts';
+import { invalidRequest } from './invalid-request.ts';
+import { type Order, readOrder } from './orders.ts';
 
 /** Who plays. */
 export interface PlaybookDesk {
@@ -35,7 +36,7 @@ export function playbookRoutes(desk: PlaybookDesk): readonly HttpRoute[] {
       const read = readOrder(request, ['do'], (tree, report) => {
         if (!orders.some((one) => one === tree['do'])) report('/do', `must be one of ${orders.join(', ')}`);
       });
-      if (read.faults !== undefined) return of(invalidOrder(read.faults));
+      if (read.faults !== undefined) return of(invalidRequest(read.faults));
       const done = read.tree['do'] === 'end' ? desk.end(name, read.order) : desk.rehearse(name, read.order);
       if (done !== undefined) return from(done).pipe(map((report) => jsonResponse(200, report, fresh)));
       const detail = `there is no playbook ${name} in this process`;

@@ -5,7 +5,7 @@ import { type HttpRequest, type HttpResponse, jsonResponse } from '../../model/h
 import { isoTime } from '../../model/time.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 
-import { invalidOrder } from './orders.ts';
+import { invalidRequest } from './invalid-request.ts';
 
 /** Who knows what happened. Times are ISO 8601. */
 export interface ReviewDesk {
@@ -44,7 +44,7 @@ function within({ query }: HttpRequest, answer$: (from: string, to: string) => O
   const wrong = Object.entries({ from, to }).filter(([, time]) => !isDateTime(time));
   if (wrong.length > 0) {
     const message = 'must be a point in time as in 2026-01-31T12:00:00Z';
-    return of(invalidOrder(wrong.map(([at]) => ({ at, message }))));
+    return of(invalidRequest(wrong.map(([at]) => ({ at, message }))));
   }
   return answer$(isoTime(Date.parse(from)), isoTime(Date.parse(to)));
 }

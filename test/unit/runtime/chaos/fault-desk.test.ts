@@ -131,7 +131,8 @@ describe('faults of a worker', () => {
     const wrong = await order({ rules: [{ kind: 'slow' }, { kind: '503', acts: true, rate: 3 }], by: 'ana' });
     expect(wrong.status).toBe(400);
     expect(wrong.text).toMatch(/rules\[0\]\.kind.*rules\[1\]\.rate/);
-    expect((await order({ rules: 1, forMs: 0, extra: 1 })).text).toMatch(/\/by.*\/forMs.*\/rules.*\/extra/);
+    expect((await order({ rules: 1, forMs: 0, extra: 1 })).text).toMatch(/\/forMs.*\/rules.*\/by.*\/extra/);
+    expect((await order([])).text).toContain('the body must be a JSON object');
     expect(await shown()).toMatchObject({ rules: [sick] });
   });
 
