@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import type { Event } from './event.ts';
+import { fits } from './pattern.ts';
 import { isTree, type Tree } from './schema-words.ts';
 
 /** Where a route leads. */
@@ -57,20 +58,7 @@ export function viewOfEvent(event: Event): EventView {
 /** Whether a route is for events of this type and app; its condition is another matter. */
 export function isFor({ on, app }: Pick<RouteSpec, 'on' | 'app'>, event: Pick<Event, 'type' | 'app'>): boolean {
   if (app !== undefined && app !== event.app) return false;
-  return on === event.type || (on.includes('*') && wildcard(on).test(event.type));
-}
-
-const patterns = new Map<string, RegExp>();
-function wildcard(on: string): RegExp {
-  let pattern = patterns.get(on);
-  if (pattern === undefined) {
-    const source = on
-      .split('*')
-      .map((part) => part.replaceAll(/[^\w]/g, '\\$&'))
-      .join('.*');
-    patterns.set(on, (pattern = new RegExp(`^${source}$`)));
-  }
-  return pattern;
+  return on === event.type || (on.includes('*') && fits(on, event.type));
 }
 
 const longestId = 160;
