@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 
 import { allowed, isTree, nearest, usefulErrors } from '../model/schema-words.ts';
@@ -7,9 +8,18 @@ import { configSchema } from './schema.ts';
 import { shown } from './secrets.ts';
 import { mapLeaves, type Path, pathText, type Tree, valueAt, without } from './tree.ts';
 
-const validate = new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }).compile(
-  configSchema,
-);
+/** Checks what people write against a schema: every mistake, one for each place. */
+export function detailedCheck(schema: TSchema): (value: unknown) => readonly Mistake[] {
+  const errorsOf = detailedErrors(schema);
+  return (value) => mistakesFrom(errorsOf(value), value);
+}
+
+function detailedErrors(schema: TSchema): (value: unknown) => readonly ErrorObject[] {
+  const validate = new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }).compile(schema);
+  return (value) => (validate(value) ? [] : (validate.errors ?? []));
+}
+
+const configErrors = detailedErrors(configSchema);
 
 /** What became of a written configuration: everything that is wrong, and what remains without the wrong parts. */
 export interface Checked {
@@ -26,17 +36,18 @@ export function check(written: unknown, fromEnv: (path: string) => boolean): Che
     return { mistakes: [{ path: [], message: 'the configuration must be a map of keys to values' }], sound: {} };
   }
   const value = typed(written, fromEnv);
-  if (validate(value)) return { mistakes: [], sound: value };
-  const mistakes = mistakesFrom(validate.errors ?? [], value);
+  const mistakes = mistakesFrom(configErrors(value), value);
   return { mistakes, sound: mistakes.reduce((tree, { path }) => without(tree, path), value) };
 }
 
 // Texts from the environment become what the schema asks for, where they can.
 function typed(written: Tree, fromEnv: (path: string) => boolean): Tree {
-  if (validate(written)) return written;
   const wanted = new Set(
-    (validate.errors ?? []).filter((e) => e.keyword === 'type').map((e) => pathText(pathOf(e.instancePath, written))),
+    configErrors(written)
+      .filter((e) => e.keyword === 'type')
+      .map((e) => pathText(pathOf(e.instancePath, written))),
   );
+  if (wanted.size === 0) return written;
   const value = mapLeaves(written, (leaf, path) => {
     const at = pathText(path);
     if (typeof leaf !== 'string' || !wanted.has(at) || !fromEnv(at)) return leaf;
@@ -46,8 +57,7 @@ function typed(written: Tree, fromEnv: (path: string) => boolean): Tree {
   return isTree(value) ? value : {};
 }
 
-/** What ajv found (`allErrors`, `verbose`) as mistakes, one for each place. */
-export function mistakesFrom(errors: readonly ErrorObject[], value: unknown): Mistake[] {
+function mistakesFrom(errors: readonly ErrorObject[], value: unknown): Mistake[] {
   const found = new Map<string, Mistake>();
   for (const error of usefulErrors(errors)) {
     const mistake = mistakeFrom(error, value);

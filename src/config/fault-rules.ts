@@ -1,18 +1,11 @@
-import { type TSchema, Type } from '@sinclair/typebox';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Type } from '@sinclair/typebox';
 
 import { type InjectedFault, injectedFaultSchema, ruleFaults } from '../model/injected-fault.ts';
 import { isTree } from '../model/schema-words.ts';
 
-import { mistakesFrom } from './check.ts';
+import { detailedCheck } from './check.ts';
 import { type Mistake, mistakeText } from './mistake.ts';
 import type { Path } from './tree.ts';
-
-/** An ajv as files of people need it: every mistake, with what it is about. */
-export function detailedCheck(schema: TSchema): (value: unknown) => readonly Mistake[] {
-  const validate = new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }).compile(schema);
-  return (value) => (validate(value) ? [] : mistakesFrom(validate.errors ?? [], value));
-}
 
 const checkList = detailedCheck(Type.Object({ rules: Type.Array(injectedFaultSchema, { maxItems: 100 }) }));
 

@@ -13,7 +13,7 @@ import { type Playbook, readPlaybook, strangersIn } from './playbooks.ts';
 import { ruleMistakes } from './rules.ts';
 import type { RawConfig } from './schema.ts';
 import { merge, type Path, pathText, valueAt } from './tree.ts';
-import { readYaml } from './yaml-source.ts';
+import { placeIn, readYaml } from './yaml-source.ts';
 
 /** Settings given on the command line; they win over everything else. */
 export interface ConfigFlags {
@@ -132,10 +132,10 @@ function collect(input: ConfigInput): Written {
     sourceOf: (path) => {
       const layer = layers.findLast((l) => l.path.every((step, index) => step === path[index]));
       if (layer !== undefined) return layer.source;
-      const line = lineOf(source.lines, path);
-      if (line === undefined || file === undefined) return 'default';
+      const place = file === undefined ? undefined : placeIn(file, source, path);
+      if (place === undefined) return 'default';
       const name = filled.names.get(pathText(path));
-      return name === undefined ? `${file}:${line}` : `${file}:${line}, env ${name}`;
+      return name === undefined ? place : `${place}, env ${name}`;
     },
   };
 }
@@ -153,15 +153,6 @@ const flagPaths: readonly (readonly [keyof ConfigFlags, Path])[] = [
   ['admin', ['listen', 'admin']],
   ['logLevel', ['logLevel']],
 ];
-
-/** Line of a value, or of the nearest part around it: a missing key stands nowhere itself. */
-function lineOf(lines: ReadonlyMap<string, number>, path: Path): number | undefined {
-  for (let length = path.length; length > 0; length--) {
-    const line = lines.get(pathText(path.slice(0, length)));
-    if (line !== undefined) return line;
-  }
-  return undefined;
-}
 
 /** The playbooks that are named, and every mistake in them. */
 function readPlaybooks({ playbooks: files = [], upstreams = {} }: RawConfig, env: Env) {

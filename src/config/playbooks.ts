@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { Ajv2020 } from 'ajv/dist/2020.js';
-
 import type { MeasureOptions } from '../operators/playbook/measure.ts';
 import type { TriggerOptions } from '../operators/playbook/trigger.ts';
 
-import { mistakesFrom } from './check.ts';
+import { detailedCheck } from './check.ts';
 import { readFaultRules } from './fault-rules.ts';
 import { type Env, interpolate } from './interpolate.ts';
 import { type Mistake, mistakeText } from './mistake.ts';
@@ -13,8 +11,8 @@ import { hotPaths, isHot } from './overlay.ts';
 import { defaultClear, rangeOf } from './playbook-range.ts';
 import { stepWords } from './playbook-words.ts';
 import { playbookActions, playbookSchema, type RawPlaybook } from './schema-playbook.ts';
-import { type Path, pathText } from './tree.ts';
-import { readYaml } from './yaml-source.ts';
+import type { Path } from './tree.ts';
+import { placeIn, readYaml } from './yaml-source.ts';
 
 /** One step of a playbook. Exactly one of the actions is there. */
 export type PlaybookStep = RawPlaybook['then'][number] & {
@@ -42,9 +40,7 @@ type Labels = MeasureOptions['where'];
 
 const defaults = { forMs: 0, overMs: 60_000, coolDownMs: 600_000, clearForMs: 60_000, atLeast: 1, mostMs: 300_000 };
 
-const validate = new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }).compile(
-  playbookSchema,
-);
+const check = detailedCheck(playbookSchema);
 
 /** A playbook that was read, or every mistake in its file as a line with its place. */
 export type ReadPlaybook =
@@ -56,18 +52,11 @@ export function readPlaybook(text: string, file: string, env: Env, readFile: (pa
   const source = readYaml(text, file);
   if (source.mistakes.length > 0) return { lines: source.mistakes.map((mistake) => mistakeText(mistake)) };
   const { value, mistakes } = interpolate(source.value ?? {}, env, readFile);
-  const found = validate(value) ? ruleMistakes(value) : mistakesFrom(validate.errors ?? [], value);
-  const all = [...mistakes, ...found];
+  const misshapen = check(value);
+  const all = [...mistakes, ...(misshapen.length > 0 ? misshapen : ruleMistakes(value as RawPlaybook))];
   // The same but for what variables hold: only within texts is anything filled in.
   if (all.length === 0) return { playbook: compile(value as RawPlaybook, source.value as RawPlaybook, file) };
-  const lineOf = (path: Path): string => {
-    for (let length = path.length; length > 0; length--) {
-      const line = source.lines.get(pathText(path.slice(0, length)));
-      if (line !== undefined) return `${file}:${line}`;
-    }
-    return file;
-  };
-  return { lines: all.map((mistake) => mistakeText(mistake, lineOf(mistake.path))) };
+  return { lines: all.map((mistake) => mistakeText(mistake, placeIn(file, source, mistake.path) ?? file)) };
 }
 
 function ruleMistakes({ when, then }: RawPlaybook): Mistake[] {

@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { Ajv2020 } from 'ajv/dist/2020.js';
-
 import type { RouteSpec } from '../model/route.ts';
 import type { Rule } from '../model/rule.ts';
 import { isTree } from '../model/schema-words.ts';
 
-import { mistakesFrom } from './check.ts';
+import { detailedCheck } from './check.ts';
 import type { Config, RouteTableConfig } from './config.ts';
 import { routeTableDefaults } from './defaults.ts';
 import type { Report } from './not-above.ts';
@@ -37,9 +35,7 @@ export function routeTableRules({ routeTable: table }: RawConfig, report: Report
   notAbove(report, ['routeTable', 'freshMs'], table.freshMs, 'routeTable.sharedMs', table.sharedMs);
 }
 
-const isRule = new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }).compile<RawRule>(
-  ruleSchema,
-);
+const check = detailedCheck(ruleSchema);
 
 /** Rules of a table, sorted into what can be used and what cannot. */
 export interface TableRules {
@@ -97,12 +93,11 @@ function readRule(
   { upstreams }: Pick<Config, 'upstreams'>,
 ): Rule | { readonly message: string } {
   if (!isTree(written)) return { message: 'it must be a map of keys to values' };
-  const rule = withoutNulls(written);
-  if (!isRule(rule)) {
-    const [first] = mistakesFrom(isRule.errors ?? [], rule);
-    return { message: `${pathText(first?.path ?? [])} ${first?.message ?? 'is wrong'}`.trim() };
-  }
-  const { name, on, app, when, position = index }: RawRule = rule;
+  const checked = withoutNulls(written);
+  const [first] = check(checked);
+  if (first !== undefined) return { message: `${pathText(first.path)} ${first.message}`.trim() };
+  const rule = checked as RawRule;
+  const { name, on, app, when, position = index } = rule;
   if (taken.has(name)) return { message: `the name ${name} is that of another route` };
   const targets = routeTargets.filter((target) => target !== 'handler' && rule[target] !== undefined);
   if (targets.length !== 1) {

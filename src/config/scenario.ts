@@ -1,11 +1,10 @@
 import type { InjectedFault } from '../model/injected-fault.ts';
 
-import { detailedCheck } from './fault-rules.ts';
+import { detailedCheck } from './check.ts';
 import { configInvalid, mistakeText } from './mistake.ts';
 import { ruleOf, scenarioMistakes } from './scenario-rules.ts';
 import { type FigureName, type RawScenario, scenarioDefaults, scenarioSchema } from './schema-scenario.ts';
-import { type Path, pathText } from './tree.ts';
-import { readYaml } from './yaml-source.ts';
+import { placeIn, readYaml } from './yaml-source.ts';
 
 /** A fault that holds for a part of a run. */
 export interface TimedFault {
@@ -49,15 +48,8 @@ export function readScenario(text: string, file: string): Scenario {
   const found = source.mistakes.length > 0 ? source.mistakes : check(source.value ?? {});
   const mistakes = [...found, ...(source.mistakes.length > 0 ? [] : scenarioMistakes(source.value, found))];
   if (mistakes.length === 0) return scenarioFrom(source.value as RawScenario);
-  const lineOf = (path: Path): string | undefined => {
-    for (let length = path.length; length > 0; length--) {
-      const line = source.lines.get(pathText(path.slice(0, length)));
-      if (line !== undefined) return `${file}:${line}`;
-    }
-    return undefined;
-  };
   throw configInvalid(
-    mistakes.map((mistake) => mistakeText(mistake, lineOf(mistake.path))),
+    mistakes.map((mistake) => mistakeText(mistake, placeIn(file, source, mistake.path))),
     file,
     'correct the lines above',
   );

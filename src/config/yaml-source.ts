@@ -53,3 +53,12 @@ export function readYaml(text: string, file: string): YamlSource {
   const message = `${file}: an alias has no anchor, holds itself or expands too far`;
   return { value: undefined, lines, mistakes: [{ path: [], message }] };
 }
+
+/** Where a value stands, or else the nearest part around it, as `FILE:LINE`; `undefined`: nowhere. A missing key has no line of its own. */
+export function placeIn(file: string, { lines }: Pick<YamlSource, 'lines'>, path: Path): string | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const line = lines.get(pathText(path.slice(0, length)));
+    if (line !== undefined) return `${file}:${line}`;
+  }
+  return undefined;
+}

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type FaultProxy, startFaultProxy } from '../../adapters/http/fault-proxy.ts';
 import { systemRandom, systemTimers } from '../../adapters/system/clock.ts';
 import { readFaultRules } from '../../config/fault-rules.ts';
+import { configInvalid } from '../../config/mistake.ts';
 import { LarkspurError, messageOf } from '../../model/errors.ts';
 import { InjectedFaults } from '../../operators/fault/faulty-upstream.ts';
 import type { Logger } from '../../ports/logger.ts';
@@ -43,10 +44,7 @@ export async function openFaultProxy(options: ProxyOptions): Promise<FaultProxy>
     (mistakes) => log.warn({ file, mistakes }, 'the fault rules have mistakes; those before stay'),
   );
   try {
-    if (watch.mistakes.length > 0) {
-      const lines = watch.mistakes.map((line) => `  - ${line}`).join('\n');
-      throw new LarkspurError('config_invalid', `${file} has mistakes\n${lines}`, { cure: 'correct the lines above' });
-    }
+    if (watch.mistakes.length > 0) throw configInvalid(watch.mistakes, file, 'correct the lines above');
     const proxy = await startFaultProxy({ port, faults, origins, tls, timers: systemTimers, log });
     return {
       url: proxy.url,

@@ -1,10 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Cron } from 'croner';
 
-import { detailedCheck } from '../../config/fault-rules.ts';
+import { detailedCheck } from '../../config/check.ts';
 import { configInvalid, type Mistake, mistakeText } from '../../config/mistake.ts';
-import { pathText } from '../../config/tree.ts';
-import { readYaml } from '../../config/yaml-source.ts';
+import { placeIn, readYaml } from '../../config/yaml-source.ts';
 import { messageOf } from '../../model/errors.ts';
 
 const scheduleSchema = Type.Object(
@@ -47,12 +46,8 @@ export function readSchedule(text: string, file: string): Schedule {
   const crons = found.length > 0 ? [] : raw.runs.map(({ cron }, index) => cronOf(cron, raw.timezone ?? 'UTC', index));
   const mistakes = [...found, ...crons.flatMap((cron) => ('message' in cron ? [cron] : []))];
   if (mistakes.length > 0) {
-    const lineOf = ({ path }: Mistake): string | undefined => {
-      const line = source.lines.get(pathText(path));
-      return line === undefined ? undefined : `${file}:${line}`;
-    };
     throw configInvalid(
-      mistakes.map((mistake) => mistakeText(mistake, lineOf(mistake))),
+      mistakes.map((mistake) => mistakeText(mistake, placeIn(file, source, mistake.path))),
       file,
       'correct the lines above',
     );

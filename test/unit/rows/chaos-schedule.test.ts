@@ -138,6 +138,9 @@ describe('chaos --schedule', () => {
       ),
     ).toEqual(['runs[0].cron (FILE:2): is', 'runs[1].cron (FILE:3): is']);
     expect(told('runs:\n  - { cron: 5, scenarios: [] }\n')).toHaveLength(2);
+    expect(told("runs:\n  - { cron: '0 3 * * *' }\n")).toEqual([
+      expect.stringMatching(/^runs\[0\]\.scenarios \(FILE:2\): is missing/),
+    ]);
     expect(told("timezone: Moon/Crater\nruns: [{ cron: '0 3 * * *', scenarios: [a] }]\n")).toHaveLength(1);
   });
 });
