@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
+import { SlowestFirst } from './support/slowest-first.ts';
+
 // `unit` needs nothing but Node. `services` needs a real Kafka and Redis (see test/README.md): the global setup finds or
-// starts them and says which. `docker` needs a container engine. `faults` are workers as processes that are hurt for minutes.
+// starts them and says which. `docker` needs a container engine. In `faults` workers, brokers, Redis or upstreams are hurt, for minutes.
 const onServices = {
   globalSetup: ['support/services/global-setup.ts'],
   testTimeout: 60_000,
@@ -13,12 +15,14 @@ const onServices = {
 export default defineConfig({
   test: {
     reporters: ['default'],
+    sequence: { sequencer: SlowestFirst },
     projects: [
       {
         test: {
           name: 'unit',
           root: import.meta.dirname,
           include: ['{unit,architecture,issues}/**/*.test.ts', 'contract/**/*.embedded.test.ts'],
+          exclude: ['**/*.faults.test.ts'],
           testTimeout: 20_000,
         },
       },
@@ -27,7 +31,7 @@ export default defineConfig({
           name: 'services',
           root: import.meta.dirname,
           include: ['contract/**/*.{kafka,redis}.test.ts', 'integration/**/*.test.ts'],
-          exclude: ['**/*.docker.test.ts'],
+          exclude: ['**/*.{docker,faults}.test.ts'],
           ...onServices,
         },
       },
@@ -45,7 +49,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           root: import.meta.dirname,
-          include: ['chaos/**/*.test.ts'],
+          include: ['chaos/**/*.test.ts', '**/*.faults.test.ts'],
           ...onServices,
         },
       },

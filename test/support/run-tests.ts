@@ -1,6 +1,6 @@
 // What `npm test` runs: every suite this machine can carry, and one closing line with the counts.
 //   npm test -- [--only unit,services,docker,faults] [--faults] [vitest arguments and file filters]
-// The faults, minutes long, run only where they are asked for.
+// The faults, minutes long, run only where they are asked for, after everything else.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

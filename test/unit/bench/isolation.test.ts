@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { avalancheReport } from '../../bench/avalanche/avalanche.ts';
 import { backoffReport } from '../../bench/backoff/backoff.ts';
 import { isolationReport } from '../../bench/isolation/isolation.ts';
-import { resilienceReport } from '../../bench/resilience/resilience.ts';
 
 // Seconds of load: what is right or wrong on any machine. How long it takes the benches say, on a machine of their own.
 describe('benches of isolation', () => {
@@ -33,13 +32,4 @@ describe('benches of isolation', () => {
 
     expect(report.bars.filter(({ pass }) => !pass)).toEqual([]);
   }, 60_000);
-
-  it('S000-01: of the calls that fail a careful client under 429, 503, timeouts and lost tokens, at most 8 % fail here', async () => {
-    const report = await resilienceReport({ calls: 400, rounds: 1, tell: () => undefined });
-    const { bare, careful } = report.figures as Record<string, { failed: number; failedIn: object }>;
-
-    expect(report.bars.filter(({ pass }) => !pass)).toEqual([]);
-    expect(Object.keys(bare?.failedIn ?? {})).toEqual(expect.arrayContaining(['429', '503', 'timeouts', 'token loss']));
-    expect(bare?.failed).toBeGreaterThan(careful?.failed ?? NaN);
-  }, 180_000);
 });
