@@ -1,6 +1,6 @@
 import { EMPTY, type Observable, of, Subject } from 'rxjs';
 
-import type { BreakerBus, BreakerNews } from '../../src/ports/breaker-bus.ts';
+import { type BreakerBus, type BreakerNews, probeQuietMs } from '../../src/ports/breaker-bus.ts';
 
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -8,7 +8,7 @@ import type { VirtualTime } from './virtual-time.ts';
 interface Shared {
   readonly told: BreakerNews[];
   readonly buses: SharedBus[];
-  /** Until when a probe is out, by breaker. */
+  /** Until when a probe is out and the next one is kept away, by breaker. */
   readonly out: Map<string, number>;
 }
 
@@ -25,19 +25,27 @@ class SharedBus implements BreakerBus {
   }
 
   tell(news: BreakerNews): Observable<never> {
-    this.#shared.told.push(news);
+    const { told, out } = this.#shared;
+    told.push(news);
+    const name = nameOf(news.upstream, news.key);
+    if (news.kind === 'probed' && this.#isOut(name)) out.set(name, this.#time.now() + probeQuietMs);
     for (const other of this.#shared.buses) if (other !== this) other.#news$.next(news);
     return EMPTY;
   }
 
   takeProbe(upstream: string, key: string, withinMs: number): Observable<boolean> {
-    const { out } = this.#shared;
-    const name = `${upstream}|${key}`;
-    if ((out.get(name) ?? -Infinity) > this.#time.now()) return of(false);
-    out.set(name, this.#time.now() + withinMs);
+    const name = nameOf(upstream, key);
+    if (this.#isOut(name)) return of(false);
+    this.#shared.out.set(name, this.#time.now() + withinMs + probeQuietMs);
     return of(true);
   }
+
+  #isOut(name: string): boolean {
+    return (this.#shared.out.get(name) ?? -Infinity) > this.#time.now();
+  }
 }
+
+const nameOf = (upstream: string, key: string): string => `${upstream}|${key}`;
 
 /** Buses of several workers in one process: what one tells, the others hear at once. */
 export function sharedBreakerBuses() {

@@ -4,12 +4,9 @@ import { catchError, defer, EMPTY, from, ignoreElements, map, type Observable, o
 
 import { jsonOrText } from '../../model/json-levels.ts';
 import { isTree } from '../../model/schema-words.ts';
-import type { BreakerBus, BreakerNews } from '../../ports/breaker-bus.ts';
+import { type BreakerBus, type BreakerNews, probeQuietMs } from '../../ports/breaker-bus.ts';
 
 import type { RedisConnection } from './client.ts';
-
-// Declared probes are a second apart or more: whoever has not heard of this one yet must not send another just after it.
-const quietMs = 500;
 
 /** {@link BreakerBus} on a channel of Redis, with a key per probe that is under way. */
 export class RedisBreakerBus implements BreakerBus {
@@ -35,7 +32,7 @@ export class RedisBreakerBus implements BreakerBus {
       from(
         this.#connection.run('breaker-news', async (client) => {
           await client.publish(this.#channel, JSON.stringify({ from: this.#from, ...news }));
-          if (kind === 'probed') await client.pexpire(this.#probe(upstream, key), quietMs);
+          if (kind === 'probed') await client.pexpire(this.#probe(upstream, key), probeQuietMs);
         }),
       ),
     ).pipe(
@@ -48,7 +45,7 @@ export class RedisBreakerBus implements BreakerBus {
     return defer(() =>
       from(
         this.#connection.run('breaker-probe', (client) =>
-          client.set(this.#probe(upstream, key), this.#from, 'PX', Math.ceil(withinMs) + quietMs, 'NX'),
+          client.set(this.#probe(upstream, key), this.#from, 'PX', Math.ceil(withinMs) + probeQuietMs, 'NX'),
         ),
       ),
     ).pipe(
