@@ -153,7 +153,7 @@ export async function serve(
     const own = await loadOwnOperators(roles.worker ? used : []);
     if (roles.worker && roles.profile === undefined) {
       worker = startWorker(config, stores, parts, (error) => fail(error), own, faults.enabled ? faults : undefined);
-      operations.begin(worker.house, faults.enabled ? disturbing(faults) : undefined);
+      operations.begin(worker.house, disturbing(faults));
     }
     if (config.routeTable !== undefined)
       rules = openRuleTiers(() => ({ routes: named, upstreams: known.upstreams }), config.routeTable, stores, parts);

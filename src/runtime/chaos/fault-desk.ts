@@ -136,9 +136,10 @@ export function faultDesk(faults: Faults, audit: Pick<Audit, 'written'>, { log }
   return desk;
 }
 
-/** Lets a playbook disturb. What somebody else has ordered meanwhile is theirs. */
+/** Lets a playbook disturb, where there may be faults. What somebody else has ordered meanwhile is theirs. */
 export function disturbing(faults: Faults): Hands['disturb'] {
   return (rules, forMs, by) => {
+    if (faults.off !== undefined) return Promise.reject(new LarkspurError('forbidden', faults.off));
     const read = readFaultRules(rules);
     if (read.mistakes !== undefined) {
       return Promise.reject(

@@ -7,11 +7,7 @@ import type { LiveConfig } from '../live-config.ts';
 import type { Hands } from './actions.ts';
 
 /** What playbooks reach within a process that has a worker. */
-export function handsOf(
-  house: House,
-  live: Pick<LiveConfig, 'overlay'> | undefined,
-  disturb: Hands['disturb'] | undefined,
-): Hands {
+export function handsOf(house: House, live: Pick<LiveConfig, 'overlay'> | undefined, disturb: Hands['disturb']): Hands {
   const destinationOf = (upstream: string): Destination => {
     const destination = house.destinations.get(upstream);
     if (destination !== undefined) return destination;
@@ -41,11 +37,6 @@ export function handsOf(
       house.pauses.pause(upstream, by);
       return () => house.pauses.resume(upstream, by);
     },
-    disturb:
-      disturb ??
-      (() => {
-        const why = 'calls of this process never fail on purpose; chaos.injectFaults is not true';
-        return Promise.reject(new LarkspurError('forbidden', why));
-      }),
+    disturb,
   };
 }

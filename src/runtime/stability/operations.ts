@@ -86,8 +86,8 @@ export class Operations {
     ];
   }
 
-  /** Looks after this worker from {@link follow} on. @param disturb makes faults on purpose; absent: this process makes none */
-  begin(house: House, disturb?: Hands['disturb']): void {
+  /** Looks after this worker from {@link follow} on. @param disturb makes faults on purpose, or refuses to */
+  begin(house: House, disturb: Hands['disturb']): void {
     const { metrics } = this.#parts;
     this.#house = house;
     const stability = (this.#stability = new Stability(house, metrics, this.#parts));
