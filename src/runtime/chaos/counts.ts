@@ -1,4 +1,6 @@
-import { type Sample, samplesOf } from './metric-text.ts';
+import type { Labels } from '../../ports/metrics.ts';
+
+import type { Samples } from './metric-text.ts';
 
 /** What some upstreams have come to, as the metrics of one worker, or of all together, tell. */
 export interface Counts {
@@ -19,18 +21,15 @@ const names = {
   faults: 'larkspur_faults_injected_total',
   callMs: 'larkspur_call_seconds_bucket',
 };
-const wanted = new Set(Object.values(names));
 
-/** Sums up a page of metrics over the upstreams that are picked. */
-export function countsOf(page: string, picks: (upstream: string) => boolean): Counts {
-  const samples = samplesOf(page, wanted).filter(({ labels }) =>
-    picks(labels['upstream'] ?? labels['service'] ?? 'none'),
-  );
-  const sum = (name: string, fits: (labels: Sample['labels']) => boolean = () => true): number =>
-    samples.filter((one) => one.name === name && fits(one.labels)).reduce((total, { value }) => total + value, 0);
+/** Sums up the metrics of a worker over the upstreams that are picked. */
+export function countsOf(metrics: Samples, picks: (upstream: string) => boolean): Counts {
+  const picked = (name: string) =>
+    [...metrics.samples(name)].filter(([labels]) => picks(labels['upstream'] ?? labels['service'] ?? 'none'));
+  const sum = (name: string, fits: (labels: Labels) => boolean = () => true): number =>
+    picked(name).reduce((total, [labels, value]) => (fits(labels) ? total + value : total), 0);
   const withinMs = new Map<number, number>();
-  for (const { name, labels, value } of samples) {
-    if (name !== names.callMs) continue;
+  for (const [labels, value] of picked(names.callMs)) {
     const le = labels['le'] === '+Inf' ? Infinity : Number(labels['le']) * 1_000;
     withinMs.set(le, (withinMs.get(le) ?? 0) + value);
   }

@@ -1,26 +1,31 @@
-/** One sample of a page in the text format of Prometheus. */
-export interface Sample {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
+import type { Labels, MetricsReader } from '../../ports/metrics.ts';
 
-const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/;
+/** What metrics show, of this process or on the page of another. */
+export type Samples = Pick<MetricsReader, 'samples'>;
+
+const line = /^[a-zA-Z_:][\w:]*(?:\{(.*)\})? (\S+)/;
 const label = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** The samples whose names are asked for. Lines that are none are passed over. */
-export function samplesOf(page: string, names: ReadonlySet<string>): Sample[] {
-  const samples: Sample[] = [];
+/** Reads a page in the text format of Prometheus. Lines that are no samples are passed over. */
+export function samplesOn(page: string): Samples {
+  const byName = new Map<string, string[]>();
   for (const text of page.split('\n')) {
     const end = text.search(/[{ ]/);
-    if (end < 1 || !names.has(text.slice(0, end))) continue;
-    const [, name = '', labels = '', value = ''] = line.exec(text) ?? [];
-    samples.push({ name, labels: labelsOf(labels), value: value === '+Inf' ? Infinity : Number(value) });
+    if (end < 1 || text.startsWith('#')) continue;
+    const name = text.slice(0, end);
+    const lines = byName.get(name);
+    if (lines === undefined) byName.set(name, [text]);
+    else lines.push(text);
   }
-  return samples;
+  return { samples: (name) => (byName.get(name) ?? []).flatMap(sampleOf) };
 }
 
-function labelsOf(text: string): Record<string, string> {
+function sampleOf(text: string): (readonly [Labels, number])[] {
+  const [, labels = '', value] = line.exec(text) ?? [];
+  return value === undefined ? [] : [[labelsOf(labels), value === '+Inf' ? Infinity : Number(value)]];
+}
+
+function labelsOf(text: string): Labels {
   return Object.fromEntries(
     [...text.matchAll(label)].map(([, name = '', value = '']) => [name, value.replaceAll(/\\(.)/g, '$1')]),
   );

@@ -85,14 +85,12 @@ class SandboxStage implements Stage {
     return Promise.resolve();
   }
 
-  async look(): Promise<Figures> {
-    if (this.#failure !== undefined) throw this.#failure;
-    const page = await this.#opened.parts.metrics.text();
+  look(): Promise<Figures> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const { metrics } = this.#opened.parts;
     const isInside = (upstream: string): boolean => this.#inside.has(upstream);
-    return figuresOf(
-      countsOf(page, isInside),
-      countsOf(page, (upstream) => !isInside(upstream)),
-    );
+    const [inside, outside] = [countsOf(metrics, isInside), countsOf(metrics, (upstream) => !isInside(upstream))];
+    return Promise.resolve(figuresOf(inside, outside));
   }
 
   isOver(): boolean {

@@ -1,6 +1,7 @@
 import type { Scenario } from '../../config/scenario.ts';
+import type { Labels } from '../../ports/metrics.ts';
 
-import { samplesOf } from './metric-text.ts';
+import type { Samples } from './metric-text.ts';
 
 /** How well things stand before somebody makes them worse. */
 export interface Standing {
@@ -13,22 +14,21 @@ export interface Standing {
 const overall = 'larkspur_health_score_overall';
 const ofUpstream = 'larkspur_health_score';
 const budget = 'larkspur_slo_budget_left_ratio';
-const wanted = new Set([overall, ofUpstream, budget]);
 
-/** Reads it out of the pages of metrics of all workers. */
-export function standingOf(pages: readonly string[], upstreams: readonly string[]): Standing {
-  const samples = pages.flatMap((page) => samplesOf(page, wanted));
-  const scores = samples.filter(
-    ({ name, labels }) => name === overall || (name === ofUpstream && upstreams.includes(labels['upstream'] ?? '')),
-  );
-  const budgets = samples.filter(
-    ({ name, labels }) => name === budget && upstreams.some((upstream) => labels['slo'] === `upstream/${upstream}`),
-  );
-  return { score: lowest(scores), budgetLeft: lowest(budgets) };
+/** Reads it out of the metrics of all workers. */
+export function standingOf(workers: readonly Samples[], upstreams: readonly string[]): Standing {
+  const valuesOf = (name: string, fits: (labels: Labels) => boolean): number[] =>
+    workers.flatMap((metrics) => [...metrics.samples(name)].flatMap(([labels, value]) => (fits(labels) ? value : [])));
+  const ofThose = valuesOf(ofUpstream, (labels) => upstreams.includes(labels['upstream'] ?? ''));
+  const slos = new Set(upstreams.map((upstream) => `upstream/${upstream}`));
+  return {
+    score: lowest([...valuesOf(overall, () => true), ...ofThose]),
+    budgetLeft: lowest(valuesOf(budget, (labels) => slos.has(labels['slo'] ?? ''))),
+  };
 }
 
-function lowest(samples: readonly { readonly value: number }[]): number | undefined {
-  return samples.length === 0 ? undefined : Math.min(...samples.map(({ value }) => value));
+function lowest(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : Math.min(...values);
 }
 
 /** Why a scenario must not be run now; `undefined`: it may. */

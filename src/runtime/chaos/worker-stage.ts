@@ -8,6 +8,7 @@ import { type AdminAddress, askAdmin, askMetrics } from '../admin-client.ts';
 
 import { between, type Counts, countsOf, quantileMs, sumOf } from './counts.ts';
 import { type Figures, figuresOf } from './figures.ts';
+import { type Samples, samplesOn } from './metric-text.ts';
 import type { Stage } from './stage.ts';
 import { type Standing, standingOf } from './standing.ts';
 
@@ -45,7 +46,7 @@ export class WorkerStage implements Stage {
   async start(run: string): Promise<void> {
     // As long as the door takes it.
     this.#by = `${run} ${this.#who}`.slice(0, 100);
-    this.#before = (await this.#pages()).map((page) => this.#counts(page));
+    this.#before = (await this.#metrics()).map((metrics) => this.#counts(metrics));
     this.#startedMs = this.#clock.now();
   }
 
@@ -61,9 +62,9 @@ export class WorkerStage implements Stage {
   }
 
   async look(): Promise<Figures> {
-    const pages = await this.#pages();
-    const { inside, outside } = this.#since(pages);
-    const { score } = standingOf(pages, this.#scenario.blastRadius.upstreams);
+    const workers = await this.#metrics();
+    const { inside, outside } = this.#since(workers);
+    const { score } = standingOf(workers, this.#scenario.blastRadius.upstreams);
     return { ...figuresOf(inside, outside), ...(score === undefined ? {} : { score }) };
   }
 
@@ -80,7 +81,7 @@ export class WorkerStage implements Stage {
 
   /** How things stand before the run. */
   async standing(): Promise<Standing> {
-    return standingOf(await this.#pages(), this.#scenario.blastRadius.upstreams);
+    return standingOf(await this.#metrics(), this.#scenario.blastRadius.upstreams);
   }
 
   isOver(): boolean {
@@ -88,7 +89,7 @@ export class WorkerStage implements Stage {
   }
 
   async conclude(): Promise<Figures> {
-    const { inside } = this.#since(await this.#pages());
+    const { inside } = this.#since(await this.#metrics());
     const before = this.#before === undefined ? inside : sumOf(this.#before.map((worker) => worker.inside));
     const added = (share: number): number => quantileMs(inside, share) - quantileMs(before, share);
     return { p50AddedMs: added(0.5), p99AddedMs: added(0.99) };
@@ -117,25 +118,25 @@ export class WorkerStage implements Stage {
     if (ends) this.#untilWallMs.delete(worker);
   }
 
-  #pages(): Promise<string[]> {
-    return Promise.all(this.#workers.map((worker) => askMetrics(worker)));
+  #metrics(): Promise<Samples[]> {
+    return Promise.all(this.#workers.map(async (worker) => samplesOn(await askMetrics(worker))));
   }
 
-  #since(pages: readonly string[]): Looked {
-    const came = pages.map((page, index) => {
-      const now = this.#counts(page);
+  #since(workers: readonly Samples[]): Looked {
+    const came = workers.map((metrics, index) => {
+      const now = this.#counts(metrics);
       const before = this.#before?.[index] ?? now;
       return { inside: between(before.inside, now.inside), outside: between(before.outside, now.outside) };
     });
     return { inside: sumOf(came.map(({ inside }) => inside)), outside: sumOf(came.map(({ outside }) => outside)) };
   }
 
-  #counts(page: string): Looked {
+  #counts(metrics: Samples): Looked {
     const { upstreams } = this.#scenario.blastRadius;
     return {
-      inside: countsOf(page, (name) => upstreams.includes(name)),
+      inside: countsOf(metrics, (name) => upstreams.includes(name)),
       // Records that are no calls belong to nobody.
-      outside: countsOf(page, (name) => !upstreams.includes(name) && name !== 'none'),
+      outside: countsOf(metrics, (name) => !upstreams.includes(name) && name !== 'none'),
     };
   }
 }

@@ -8,6 +8,7 @@ import { readScenario } from '../../../../src/config/scenario.ts';
 import { noMetrics } from '../../../../src/ports/metrics.ts';
 import { drill } from '../../../../src/runtime/chaos/drill.ts';
 import { disturbing, faultDesk, Faults } from '../../../../src/runtime/chaos/fault-desk.ts';
+import { samplesOn } from '../../../../src/runtime/chaos/metric-text.ts';
 import { standingOf } from '../../../../src/runtime/chaos/standing.ts';
 import { serve, type Served } from '../../../../src/runtime/serve.ts';
 import type { Sandbox } from '../../../../src/sandbox/sandbox-api.ts';
@@ -209,12 +210,12 @@ it('S000-84: a worker tells its score and what is left of a budget as the guard 
   expect(await call('news')).toBe('live');
   await vi.waitFor(
     async () => {
-      const { score, budgetLeft } = standingOf([await metrics()], ['news']);
+      const { score, budgetLeft } = standingOf([samplesOn(await metrics())], ['news']);
       expect(score).toBeGreaterThan(0);
       expect(budgetLeft).toBe(1);
     },
     { timeout: 10_000, interval: 100 },
   );
   // Of weather nothing was promised.
-  expect(standingOf([await metrics()], ['weather']).budgetLeft).toBeUndefined();
+  expect(standingOf([samplesOn(await metrics())], ['weather']).budgetLeft).toBeUndefined();
 });
