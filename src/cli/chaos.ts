@@ -16,7 +16,7 @@ import { untilStopped } from '../runtime/until-stopped.ts';
 
 import { reportLines, runLines } from './chaos-text.ts';
 import { chaosTools } from './chaos-tools.ts';
-import { type ConfigOptions, loadFrom, withConfigOptions } from './config-options.ts';
+import { type ConfigOptions, loadFrom, withConfigOptions, withUrls } from './config-options.ts';
 import { note, print, printJson } from './output.ts';
 import { whoAsks } from './who.ts';
 
@@ -54,13 +54,7 @@ export function chaosCommand(command: Command): void {
 }
 
 function running(command: Command): Command {
-  return withLedger(withConfigOptions(command))
-    .option(
-      '--url <url>',
-      'admin port of a worker, for target workers; several times for several (default: the configured one)',
-      (url: string, before: readonly string[]) => [...before, url],
-      [],
-    )
+  return withUrls(withLedger(withConfigOptions(command)), 'admin port of a worker, for target workers')
     .option('--seed <n>', 'of what chance decides (default: random, printed)')
     .option('--force', 'run it although the health score is low or the error budget empty');
 }

@@ -20,6 +20,16 @@ export function withConfigOptions(command: Command): Command {
     .option('--log-level <level>', 'debug, info, warn, error or silent');
 }
 
+/** Adds `--url`, which may be given several times; read as `url`, a list that is empty by default. @param what whose address it is */
+export function withUrls(command: Command, what = 'admin port of a worker'): Command {
+  return command.option(
+    '--url <url>',
+    `${what}; several times for several workers (default: the configured one)`,
+    (url: string, before: readonly string[]) => [...before, url],
+    [],
+  );
+}
+
 /** Where the configuration that the options name comes from. @param overlays what lies over it for a time */
 export function inputFrom(
   { config, data, logLevel }: ConfigOptions,

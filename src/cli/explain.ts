@@ -6,7 +6,7 @@ import { askExplain, type Explanation, type Wait } from '../runtime/ask-explain.
 import { askSpike } from '../runtime/ask-spike.ts';
 import { stderrLogger } from '../runtime/stderr-logger.ts';
 
-import { type ConfigOptions, loadFrom, withConfigOptions } from './config-options.ts';
+import { type ConfigOptions, loadFrom, withConfigOptions, withUrls } from './config-options.ts';
 import { print, printJson } from './output.ts';
 import { safe } from './record-text.ts';
 import { minuteNamed } from './spike-minute.ts';
@@ -16,17 +16,11 @@ type Options = ConfigOptions & { readonly url: readonly string[]; readonly spike
 
 /** `larkspur explain`. */
 export function explainCommand(command: Command): void {
-  withConfigOptions(command)
+  withUrls(withConfigOptions(command))
     .argument('[ref]', 'TOPIC/PARTITION/OFFSET, or the id of a call')
     .option(
       '--spike <HH:MM>',
       'instead of a record: what calls took longer for in that minute (or an ISO date with a time)',
-    )
-    .option(
-      '--url <url>',
-      'admin port of a worker; several times for several workers (default: the configured one)',
-      (url: string, before: readonly string[]) => [...before, url],
-      [],
     )
     .option('--json', 'print JSON')
     .action(run);

@@ -8,7 +8,7 @@ import { askIncident, askWeek } from '../runtime/review/ask-review.ts';
 import { weekLines } from '../runtime/review/week.ts';
 import { stderrLogger } from '../runtime/stderr-logger.ts';
 
-import { type ConfigOptions, loadFrom, withConfigOptions } from './config-options.ts';
+import { type ConfigOptions, loadFrom, withConfigOptions, withUrls } from './config-options.ts';
 import { print, printJson } from './output.ts';
 
 interface Options extends ConfigOptions {
@@ -22,16 +22,10 @@ interface Options extends ConfigOptions {
 
 /** `larkspur report`. */
 export function reportCommand(command: Command): void {
-  withConfigOptions(command)
+  withUrls(withConfigOptions(command))
     .option('--days <n>', 'over how many days, 1 to 365', daysOf, 7)
     .option('--from <time>', 'instead: the timeline of an incident, as Markdown, from this time on', timeOf)
     .option('--to <time>', 'until then (default: now)', timeOf)
-    .option(
-      '--url <url>',
-      'admin port of a worker; several times for several workers (default: the configured one)',
-      (url: string, before: readonly string[]) => [...before, url],
-      [],
-    )
     .option('--ledger <file>', 'runs of `larkspur chaos`', defaultLedger)
     .option('--json', 'print JSON')
     .action(run);

@@ -25,6 +25,36 @@ export function adminAddress({ listen: { admin }, adminToken }: Config, url?: st
   return { url: url ?? `http://${host}:${admin.port}`, token: adminToken };
 }
 
+/** Those admin ports, or else the configured one. */
+export function adminAddresses(config: Config, urls: readonly string[]): readonly AdminAddress[] {
+  return urls.length === 0 ? [adminAddress(config)] : urls.map((url) => adminAddress(config, url));
+}
+
+/** What some workers answer, each by itself. */
+export interface Asked<T> {
+  readonly answers: readonly T[];
+  /** Why a worker that is there gave none; the first of them. */
+  readonly refusal: Error | undefined;
+  /** That nobody is there; the first of them. */
+  readonly absence: Error | undefined;
+}
+
+/** Asks the workers behind some admin ports the same. Never rejects. @param urls none: the configured admin port */
+export async function askEach<T>(config: Config, urls: readonly string[], question: AdminQuestion): Promise<Asked<T>> {
+  const asked = adminAddresses(config, urls).map((address) => askAdmin<T>(address, question));
+  const replies = await Promise.allSettled(asked);
+  const failures = replies.flatMap((reply) => (reply.status === 'rejected' ? [reply.reason as Error] : []));
+  return {
+    answers: replies.flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value] : [])),
+    refusal: failures.find((error) => !isAbsence(error)),
+    absence: failures.find(isAbsence),
+  };
+}
+
+function isAbsence(error: unknown): boolean {
+  return error instanceof LarkspurError && error.retryable;
+}
+
 const defaultPatienceMs = 600_000;
 
 /** Asks an admin port. Rejects with the `LarkspurError` that it answers, or `not_found` when nobody answers. */

@@ -5,7 +5,7 @@ import type { Explanation } from '../model/explanation.ts';
 import type { Logger } from '../ports/logger.ts';
 import { noMetrics } from '../ports/metrics.ts';
 
-import { adminAddress, askAdmin } from './admin-client.ts';
+import { askEach } from './admin-client.ts';
 import { explain } from './explain.ts';
 import { oneValue } from './one-value.ts';
 import { openUnlessHeld } from './open-unless-held.ts';
@@ -35,23 +35,18 @@ export async function askExplain(
   ref: string,
 ): Promise<Explanation> {
   const path = `/admin/explain/${encodeURIComponent(ref)}`;
-  const asked = (urls.length > 0 ? urls : [undefined]).map((url) =>
-    askAdmin<Explanation>(adminAddress(config, url), { path }),
-  );
-  const replies = await Promise.allSettled(asked);
-  const answers = replies.flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value] : []));
-  const [best] = answers.sort((a, b) => telling.indexOf(a.where) - telling.indexOf(b.where));
+  const { answers, refusal, absence } = await askEach<Explanation>(config, urls, { path });
+  const [best] = answers.toSorted((a, b) => telling.indexOf(a.where) - telling.indexOf(b.where));
   if (best !== undefined) return best;
-  const failed = replies.find((reply) => reply.status === 'rejected')?.reason as unknown;
   // Nobody is there: what is stored can still tell. A worker that refused has said why.
-  if (!(failed instanceof LarkspurError) || !failed.retryable) throw failed;
-  return fromStores(config, log, ref, failed);
+  if (refusal !== undefined) throw refusal;
+  return fromStores(config, log, ref, absence);
 }
 
-async function fromStores(config: Config, log: Logger, ref: string, failed: LarkspurError): Promise<Explanation> {
+async function fromStores(config: Config, log: Logger, ref: string, absence: Error | undefined): Promise<Explanation> {
   const parts = { clock: systemClock, timers: systemTimers, random: systemRandom, log, metrics: noMetrics };
   const stores = openUnlessHeld(config, parts);
-  if (stores === undefined) throw failed;
+  if (stores === undefined) throw absence ?? new LarkspurError('not_found', 'no worker was asked');
   try {
     return await oneValue(explain(ref, stores, undefined));
   } finally {

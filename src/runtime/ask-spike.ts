@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { LarkspurError } from '../model/errors.ts';
 import { type MinuteView, type Spike, spikeOf, together } from '../model/spike.ts';
 
-import { adminAddress, askAdmin } from './admin-client.ts';
+import { askEach } from './admin-client.ts';
 
 /**
  * Asks the workers behind some admin ports what stood together in a minute, and puts what they say together. Workers that do
@@ -11,12 +11,8 @@ import { adminAddress, askAdmin } from './admin-client.ts';
  */
 export async function askSpike(config: Config, urls: readonly string[], minuteMs: number): Promise<Spike> {
   const path = `/admin/spikes/${minuteMs}`;
-  const asked = (urls.length > 0 ? urls : [undefined]).map((url) =>
-    askAdmin<MinuteView>(adminAddress(config, url), { path }),
-  );
-  const replies = await Promise.allSettled(asked);
-  const view = together(replies.flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value] : [])));
+  const { answers, refusal, absence } = await askEach<MinuteView>(config, urls, { path });
+  const view = together(answers);
   if (view !== undefined) return spikeOf(view);
-  const failed = replies.find((reply) => reply.status === 'rejected')?.reason as unknown;
-  throw failed instanceof Error ? failed : new LarkspurError('not_found', 'no worker was asked');
+  throw refusal ?? absence ?? new LarkspurError('not_found', 'no worker was asked');
 }

@@ -2,7 +2,7 @@ import { systemClock, systemTimers } from '../../adapters/system/clock.ts';
 import type { Config } from '../../config/config.ts';
 import type { Scenario } from '../../config/scenario.ts';
 import { messageOf } from '../../model/errors.ts';
-import { adminAddress } from '../admin-client.ts';
+import { adminAddresses } from '../admin-client.ts';
 
 import { addRun, type ChaosRun, openLedger } from './ledger.ts';
 import { brokenRun, refusedRun, type RunOptions, runScenario } from './run-scenario.ts';
@@ -42,8 +42,7 @@ async function attempt(
   options: RunOptions,
 ): Promise<ChaosRun> {
   if (scenario.target === 'sandbox') return runScenario(scenario, await openSandboxStage(scenario, seed), options);
-  const workers = (urls.length === 0 ? [undefined] : urls).map((url) => adminAddress(config, url));
-  const stage = new WorkerStage(scenario, workers, options.clock, by);
+  const stage = new WorkerStage(scenario, adminAddresses(config, urls), options.clock, by);
   // Nothing overrules that: it would end what somebody else looks at.
   const occupied = await stage.occupied().catch((error: unknown) => messageOf(error));
   if (occupied !== undefined) return refusedRun(scenario, options, occupied);

@@ -1,11 +1,10 @@
 import { systemClock, systemRandom, systemTimers } from '../../adapters/system/clock.ts';
 import type { Config } from '../../config/config.ts';
 import type { AuditEntry } from '../../model/audit.ts';
-import { LarkspurError } from '../../model/errors.ts';
 import { isoTime } from '../../model/time.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { noMetrics } from '../../ports/metrics.ts';
-import { adminAddress, askAdmin } from '../admin-client.ts';
+import { askEach } from '../admin-client.ts';
 import { readRuns } from '../chaos/ledger.ts';
 import { oneValue } from '../one-value.ts';
 import { openUnlessHeld } from '../open-unless-held.ts';
@@ -55,18 +54,9 @@ async function fromAll<T>(
   path: string,
   query: Readonly<Record<string, string>>,
 ): Promise<readonly T[]> {
-  const asked = (urls.length > 0 ? urls : [undefined]).map((url) =>
-    askAdmin<T>(adminAddress(config, url), { path, query }),
-  );
-  const replies = await Promise.allSettled(asked);
-  for (const reply of replies) {
-    if (reply.status === 'rejected' && !isAbsence(reply.reason)) throw reply.reason as Error;
-  }
-  return replies.flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value] : []));
-}
-
-function isAbsence(error: unknown): boolean {
-  return error instanceof LarkspurError && error.retryable;
+  const { answers, refusal } = await askEach<T>(config, urls, { path, query });
+  if (refusal !== undefined) throw refusal;
+  return answers;
 }
 
 /** Out of a worker, or with nobody there out of the stores. */
