@@ -15,13 +15,18 @@ export function nestsTooDeep(value: unknown, levels = mostJsonLevels): boolean {
   return false;
 }
 
+/** The JSON value that a text is; `undefined`: it is none. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What a text holds: a JSON value that can be written as JSON again, else the text itself. */
 export function jsonOrText(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    // Each level takes two characters, so most answers need not be walked through.
-    return text.length > 2 * mostJsonLevels && nestsTooDeep(value) ? text : value;
-  } catch {
-    return text;
-  }
+  const value = jsonOf(text);
+  // Each level takes two characters, so most answers need not be walked through.
+  return value === undefined || (text.length > 2 * mostJsonLevels && nestsTooDeep(value)) ? text : value;
 }

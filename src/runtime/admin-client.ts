@@ -2,6 +2,8 @@ import { request } from 'undici';
 
 import type { Config } from '../config/config.ts';
 import { type ErrorCode, errorCodes, LarkspurError, messageOf } from '../model/errors.ts';
+import { jsonOf } from '../model/json-levels.ts';
+import { isTree } from '../model/schema-words.ts';
 
 /** An admin port, and what it asks for. */
 export interface AdminAddress {
@@ -60,10 +62,14 @@ const defaultPatienceMs = 600_000;
 /** Asks an admin port. Rejects with the `LarkspurError` that it answers, or `not_found` when nobody answers. */
 export async function askAdmin<T>(address: AdminAddress, question: AdminQuestion): Promise<T> {
   const { status, text } = await ask(address, question);
-  const answer = JSON.parse(text) as { readonly code?: unknown; readonly detail?: string };
-  if (status < 300) return answer as T;
-  const code = errorCodes.find((known): known is ErrorCode => known === answer.code) ?? 'internal';
-  throw new LarkspurError(code, answer.detail ?? `HTTP ${status}`);
+  const answer = jsonOf(text);
+  if (status < 300 && typeof answer === 'object') return answer as T;
+  const { code, detail } = isTree(answer) ? answer : {};
+  const known = errorCodes.find((one): one is ErrorCode => one === code);
+  if (known !== undefined) throw new LarkspurError(known, typeof detail === 'string' ? detail : `HTTP ${status}`);
+  throw new LarkspurError('internal', `${address.url} answered HTTP ${status} and not as an admin port does`, {
+    cure: 'name the admin port of a worker with --url',
+  });
 }
 
 /** The page of metrics behind an admin port. Rejects like {@link askAdmin}. */
