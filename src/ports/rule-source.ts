@@ -7,6 +7,4 @@ export interface RuleSource {
    * within the time limit of the source.
    */
   readAll(): Promise<readonly unknown[]>;
-  /** Ends what is under way. */
-  close(): Promise<void>;
 }

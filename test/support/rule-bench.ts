@@ -36,10 +36,6 @@ export class GivenSource {
     if (this.down !== undefined) throw new LarkspurError('rules_unavailable', this.down, { retryable: true });
     return this.rules;
   }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
 }
 
 /** The real shelf of one process, which may go away, and takes its time. */

@@ -1,6 +1,7 @@
 import { type ConnectionOptions, createConnection, type RowDataPacket } from 'mysql2';
 
 import { LarkspurError, messageOf } from '../../model/errors.ts';
+import { jsonOrText } from '../../model/json-levels.ts';
 import { isTree } from '../../model/schema-words.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { RuleSource } from '../../ports/rule-source.ts';
@@ -59,10 +60,6 @@ export class MysqlRuleSource implements RuleSource {
       connection.destroy();
     }
   }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
 }
 
 /** How the driver is told. */
@@ -75,14 +72,6 @@ export function connectionOf({ url, timeoutMs }: Pick<MysqlRuleSourceOptions, 'u
 
 /** A row in the words of a route. What is no JSON is no rule, which the check says. */
 function ruleOf({ name, position, rule }: RowDataPacket): unknown {
-  const written: unknown = typeof rule === 'string' ? parsed(rule) : rule;
+  const written: unknown = typeof rule === 'string' ? jsonOrText(rule) : rule;
   return { ...(isTree(written) ? written : {}), name: name as unknown, position: position as unknown };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

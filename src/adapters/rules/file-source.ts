@@ -37,8 +37,4 @@ export class FileRuleSource implements RuleSource {
       });
     }
   }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
 }
