@@ -4,7 +4,7 @@ import { after } from '../../operators/interop/after.ts';
 import type { Claim, ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import type { RuleShelf } from '../../ports/rule-shelf.ts';
+import type { RuleShelf, ShelfState } from '../../ports/rule-shelf.ts';
 
 import type { RuleReading } from './rule-reading.ts';
 
@@ -83,33 +83,32 @@ export class RuleExport {
 
   /** One look; resolves with how long nothing has to be done after it. */
   async #look(): Promise<number> {
-    const { ttlMs, exportMs } = this.#parts;
-    const idleMs = await this.#idleMs();
+    const { shelf, ttlMs, exportMs } = this.#parts;
+    const idleMs = this.#idleMs(await shelf.state());
     if (idleMs > 0) return Math.min(idleMs, ttlMs / 8);
     const claim = await this.#claim();
     if (claim === undefined) return againMs.gone;
     try {
       // Who had the claim before may have done it all.
-      const stillMs = await this.#idleMs();
+      const state = await shelf.state();
+      const stillMs = this.#idleMs(state);
       if (stillMs > 0) return Math.min(stillMs, ttlMs / 8);
-      return (await this.#keep(claim.fence)) ? Math.min(exportMs, ttlMs / 8) : againMs.trouble;
+      return (await this.#keep(state, claim.fence)) ? Math.min(exportMs, ttlMs / 8) : againMs.trouble;
     } finally {
       await this.#release(claim);
     }
   }
 
   /** How long what stands on the shelf is new enough and stands for long enough; 0: no longer. */
-  async #idleMs(): Promise<number> {
-    const { shelf, clock, exportMs, ttlMs } = this.#parts;
-    const state = await shelf.state();
+  #idleMs(state: ShelfState | undefined): number {
+    const { clock, exportMs, ttlMs } = this.#parts;
     if (state === undefined || state.leftMs <= ttlMs / 2) return 0;
     return Math.max(0, state.exportedAtMs + exportMs - clock.wall());
   }
 
   /** `false`: it has to be tried again soon. */
-  async #keep(fence: number): Promise<boolean> {
+  async #keep(state: ShelfState | undefined, fence: number): Promise<boolean> {
     const { shelf, reading, clock, exportMs, ttlMs } = this.#parts;
-    const state = await shelf.state();
     const due = state === undefined || state.exportedAtMs + exportMs <= clock.wall();
     if (!due && (await shelf.renew(ttlMs))) return true;
     try {
