@@ -83,16 +83,14 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
     [...tokens].map(([upstream, { kept }]) => [{ upstream }, kept] as const),
   );
   const add = (upstream: UpstreamConfig): Destination => {
-    const options = { connections: upstream.connections, connectTimeoutMs: upstream.timeouts.connectMs };
-    const own = upstream.targets.map((url) => new OriginPool(url, options, parts.clock));
-    pools.set(upstream.name, own);
-    const ofGroup = (group: string, policies: UpstreamConfig): readonly OriginPool[] => {
-      const { connections, timeouts } = policies;
-      const poolOptions = { connections, connectTimeoutMs: timeouts.connectMs };
-      const made = policies.targets.map((url) => new OriginPool(url, poolOptions, parts.clock));
-      pools.set(`${upstream.name}/${group}`, made);
-      return made;
+    const open = (place: string, { connections, timeouts, targets }: UpstreamConfig): readonly OriginPool[] => {
+      const options = { connections, connectTimeoutMs: timeouts.connectMs };
+      const opened = targets.map((url) => new OriginPool(url, options, parts.clock));
+      pools.set(place, opened);
+      return opened;
     };
+    const ofGroup = (group: string, policies: UpstreamConfig) => open(`${upstream.name}/${group}`, policies);
+    const own = open(upstream.name, upstream);
     const destination = destinationOf(upstream, config, cover, own, ofGroup, processSlots, parts);
     if (destination.tokens !== undefined) tokens.set(upstream.name, destination.tokens);
     byName.set(upstream.name, destination);
