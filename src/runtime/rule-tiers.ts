@@ -13,6 +13,7 @@ import { readYaml } from '../config/yaml-source.ts';
 import { LarkspurError, messageOf } from '../model/errors.ts';
 import type { RouteSpec } from '../model/route.ts';
 import { byPosition } from '../model/rule.ts';
+import { isoTime } from '../model/time.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { EventRoutes } from '../ports/event-routes.ts';
 import type { Route } from '../ports/route.ts';
@@ -107,7 +108,7 @@ export function openRuleTiers(
       return {
         source: source.name,
         rules: reading.last?.rules,
-        exportedAt: atMs === undefined ? undefined : new Date(atMs).toISOString(),
+        exportedAt: atMs === undefined ? undefined : isoTime(atMs),
         degraded: degraded(),
       };
     },

@@ -8,6 +8,7 @@ import type { Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Counter, Metrics } from '../../ports/metrics.ts';
 import type { Span, Tracer } from '../../ports/tracer.ts';
+import { inTime } from '../system/in-time.ts';
 
 import { readSpan } from './read-span.ts';
 
@@ -90,12 +91,9 @@ export class OtlpTracer implements Tracer {
 
   /** Hands on what is held, for up to two seconds, then drops it. Never rejects; afterwards spans are dropped. */
   async close(): Promise<void> {
-    let cancel = (): void => undefined;
-    const limit = new Promise<void>((resolve) => {
-      cancel = this.#timers.after(closeMs, resolve);
-    });
-    await Promise.race([this.#batches.shutdown().catch(() => undefined), limit]);
-    cancel();
+    const late = (): Error => new Error(`not handed on within ${closeMs} ms`);
+    // What is left over is told below, whatever kept it.
+    await inTime(this.#batches.shutdown(), closeMs, this.#timers, late).catch(() => undefined);
     this.#closed = true;
     if (this.#held === 0) return;
     this.#count('dropped_end', this.#held);

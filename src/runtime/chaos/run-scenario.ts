@@ -2,8 +2,10 @@ import type { Bound, Scenario, TimedFault } from '../../config/scenario.ts';
 import { messageOf } from '../../model/errors.ts';
 import type { InjectedFault } from '../../model/injected-fault.ts';
 import { isoTime } from '../../model/time.ts';
+import { after } from '../../operators/interop/after.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
-import { type Bar } from '../report.ts';
+import { oneValue } from '../one-value.ts';
+import type { Bar } from '../report.ts';
 
 import { barsOf, barText, broken, type Figures } from './figures.ts';
 import type { ChaosRun } from './ledger.ts';
@@ -64,11 +66,12 @@ async function played(scenario: Scenario, stage: Stage, options: RunOptions, sta
 }
 
 /** The entry of a run that was not allowed to begin. */
-export function refusedRun(scenario: Scenario, options: RunOptions, why: string): ChaosRun {
-  return refusedAt(scenario, options, why, isoTime(options.clock.wall()));
-}
-
-function refusedAt(scenario: Scenario, options: RunOptions, why: string, startedAt: string): ChaosRun {
+export function refusedRun(
+  scenario: Scenario,
+  options: RunOptions,
+  why: string,
+  startedAt = isoTime(options.clock.wall()),
+): ChaosRun {
   const head = headOf(scenario, options, startedAt);
   return { ...head, durationMs: 0, verdict: 'refused', why, bars: [], figures: {}, findings: [] };
 }
@@ -115,11 +118,7 @@ async function play(
       await stage.setFaults([]);
       return why;
     }
-    await orStopped(
-      new Promise<void>((resolve) => {
-        timers.after(lookEveryMs, resolve);
-      }),
-    );
+    await orStopped(oneValue(after(timers, lookEveryMs)));
   }
 }
 
@@ -144,5 +143,5 @@ export function brokenRun(
   startedAt = isoTime(options.clock.wall()),
 ): ChaosRun {
   const why = messageOf(error);
-  return { ...refusedAt(scenario, options, why, startedAt), verdict: 'aborted', findings: [`the run broke: ${why}`] };
+  return { ...refusedRun(scenario, options, why, startedAt), verdict: 'aborted', findings: [`the run broke: ${why}`] };
 }
