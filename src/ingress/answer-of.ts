@@ -1,5 +1,6 @@
 import type { DeadLetterHistory, DeadLetterReason } from '../model/dead-letter.ts';
 import { type HttpResponse, jsonResponse, problemResponse } from '../model/http.ts';
+import { jsonOf } from '../model/json-levels.ts';
 import type { ClaimView } from '../ports/claim-store.ts';
 
 // What people read when there is no answer, and whether the same call under a new id may do better.
@@ -57,10 +58,6 @@ function noAnswer(id: string, historyJson: string): HttpResponse {
 
 /** The store holds what the worker wrote; of another version's only the detail is lost. */
 function historyOf(json: string): Partial<DeadLetterHistory> {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
-  }
+  const value = jsonOf(json);
+  return typeof value === 'object' && value !== null ? value : {};
 }

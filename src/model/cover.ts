@@ -1,3 +1,4 @@
+import { jsonOf } from './json-levels.ts';
 import { isTree } from './schema-words.ts';
 import { createTextRedactor, mask } from './secret-text.ts';
 
@@ -91,10 +92,5 @@ export class Cover {
 
 /** The object or list that a text is, as the `content` of a message, however deep: what is not read is not covered. */
 function jsonIn(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  return /^\s*[[{]/.test(text) ? jsonOf(text) : undefined;
 }

@@ -1,3 +1,4 @@
+import { jsonOf } from './json-levels.ts';
 import type { InRecord } from './record.ts';
 import { headerText, placeOf } from './record.ts';
 import type { Attempt } from './result.ts';
@@ -51,12 +52,7 @@ export function heldText({ attempts, ...state }: HeldState): string {
 export function heldStateOf({ headers }: Pick<InRecord, 'headers'>): HeldState | undefined {
   const text = headerText(headers, heldHeader);
   if (text === undefined) return undefined;
-  let state: unknown;
-  try {
-    state = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const state = jsonOf(text);
   return isHeldState(state) ? state : undefined;
 }
 

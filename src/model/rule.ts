@@ -1,4 +1,5 @@
 import type { Event } from './event.ts';
+import { jsonOf } from './json-levels.ts';
 import type { RouteSpec } from './route.ts';
 import { isTree } from './schema-words.ts';
 
@@ -48,12 +49,8 @@ const kinds: ReadonlySet<unknown> = new Set(['http', 'call', 'answer', 'topic'])
 
 /** The rules of a bucket's text; what a later version wrote and this one does not know is left out. */
 export function rulesIn(text: string): readonly Rule[] {
-  try {
-    const all: unknown = JSON.parse(text);
-    return Array.isArray(all) ? all.filter(isRule) : [];
-  } catch {
-    return [];
-  }
+  const all = jsonOf(text);
+  return Array.isArray(all) ? all.filter(isRule) : [];
 }
 
 function isRule(value: unknown): value is Rule {

@@ -1,6 +1,7 @@
 import { request } from 'undici';
 
 import { LarkspurError, messageOf } from '../model/errors.ts';
+import { jsonOf } from '../model/json-levels.ts';
 
 /** An ingress, and what it asks for. */
 export interface IngressAddress {
@@ -43,19 +44,12 @@ export async function sendCall(
       headersTimeout: graceMs,
       bodyTimeout: graceMs,
     });
-    return { status: reply.statusCode, answer: parsed(await reply.body.text()) };
+    const text = await reply.body.text();
+    return { status: reply.statusCode, answer: jsonOf(text) ?? text };
   } catch (error) {
     throw new LarkspurError('not_found', `no ingress answers at ${target.origin}: ${messageOf(error)}`, {
       cure: 'Start one with `larkspur up` or `larkspur ingress`, or name another with --url.',
       cause: error,
     });
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
   }
 }

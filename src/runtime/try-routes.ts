@@ -8,6 +8,7 @@ import { readEvent } from '../ingress/feishu/read-event.ts';
 import { deadLetterHeaders, type DeadLetterHistory } from '../model/dead-letter.ts';
 import { LarkspurError } from '../model/errors.ts';
 import type { Event } from '../model/event.ts';
+import { jsonOrText } from '../model/json-levels.ts';
 import { headerText, type InRecord, type OutRecord } from '../model/record.ts';
 import { answersCallbacks, callbackTypes, callIdOf, isFor, viewOfEvent } from '../model/route.ts';
 import { isTree } from '../model/schema-words.ts';
@@ -118,12 +119,8 @@ function eventText(text: string, app: string | undefined): OutRecord {
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isTree(value)) return value;
-  } catch {
-    // Said below.
-  }
+  const value = jsonOrText(text);
+  if (isTree(value)) return value;
   throw noEvent();
 }
 

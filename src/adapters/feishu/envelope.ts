@@ -1,3 +1,5 @@
+import { jsonOf } from '../../model/json-levels.ts';
+
 /** What an answer's body says about how the call went. */
 export interface Envelope {
   /** The body's own code; 0 is success. `undefined`: no readable code. */
@@ -38,12 +40,8 @@ export function readEnvelope(body: Buffer): Envelope {
 export function parseObject(body: Buffer): Readonly<Record<string, unknown>> | undefined {
   // Most bodies that are no JSON object (pages, files, nothing) are told by their first byte, without an exception.
   if (firstByte(body) !== 0x7b) return undefined;
-  try {
-    const parsed: unknown = JSON.parse(body.toString('utf8'));
-    return isObject(parsed) ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = jsonOf(body.toString('utf8'));
+  return isObject(parsed) ? parsed : undefined;
 }
 
 function firstByte(body: Buffer): number | undefined {

@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
 import { deadLetterHeaders, type DeadLetterHistory, firstOrigin, roundOf } from '../dead-letter.ts';
+import { jsonOf } from '../json-levels.ts';
 import { headerText, type InRecord } from '../record.ts';
 import type { Attempt } from '../result.ts';
 import { isoTime } from '../time.ts';
@@ -111,12 +112,8 @@ export function codeOf(attempts: readonly Attempt[]): string {
 
 // Whatever stands there: the fields are looked at one by one, and each is checked where it matters.
 function objectIn(text: string | undefined): object {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
-  }
+  const value = jsonOf(text ?? '');
+  return typeof value === 'object' && value !== null ? value : {};
 }
 
 function textOf(value: unknown): string | undefined {

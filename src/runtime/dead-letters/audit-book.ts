@@ -2,6 +2,7 @@ import { ignoreElements, map, type Observable, reduce } from 'rxjs';
 
 import { auditRecord } from '../../model/audit.ts';
 import type { DeadLetterFilter } from '../../model/dead-letters/filter.ts';
+import { jsonOf } from '../../model/json-levels.ts';
 import { isTree } from '../../model/schema-words.ts';
 import { isoTime } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -45,11 +46,7 @@ function whatOf(kind: RunView['kind'], run: string): string {
 }
 
 function startIn(value: Buffer | null, what: string): Started | undefined {
-  try {
-    const entry: unknown = JSON.parse(value?.toString('utf8') ?? '');
-    if (!isTree(entry) || entry['what'] !== what || !isTree(entry['to']) || entry['from'] !== null) return undefined;
-    return entry['to'] as unknown as Started;
-  } catch {
-    return undefined;
-  }
+  const entry = jsonOf(value?.toString('utf8') ?? '');
+  if (!isTree(entry) || entry['what'] !== what || !isTree(entry['to']) || entry['from'] !== null) return undefined;
+  return entry['to'] as unknown as Started;
 }

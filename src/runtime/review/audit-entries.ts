@@ -1,6 +1,7 @@
 import { map, type Observable, reduce } from 'rxjs';
 
 import { type AuditEntry, isAuditEntry } from '../../model/audit.ts';
+import { jsonOf } from '../../model/json-levels.ts';
 import type { TopicReader } from '../../ports/topic-reader.ts';
 
 // Who asks for years gets the newest of them.
@@ -28,10 +29,6 @@ function newestOf(entries: readonly AuditEntry[]): AuditEntry[] {
 }
 
 function entryIn(value: Buffer | null): AuditEntry | undefined {
-  try {
-    const entry: unknown = JSON.parse(value?.toString('utf8') ?? '');
-    return isAuditEntry(entry) ? entry : undefined;
-  } catch {
-    return undefined;
-  }
+  const entry = jsonOf(value?.toString('utf8') ?? '');
+  return isAuditEntry(entry) ? entry : undefined;
 }

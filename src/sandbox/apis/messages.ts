@@ -1,3 +1,4 @@
+import { jsonOf } from '../../model/json-levels.ts';
 import { type Answer, failure, fieldFailure, ok } from '../http/answer.ts';
 import type { ApiCall, Endpoint, Job } from '../http/job.ts';
 import { markerOf } from '../ledger/marker.ts';
@@ -145,12 +146,8 @@ function contentOf(body: Readonly<Record<string, unknown>>): Content | Answer {
 
 /** The object in a content text, or `undefined` when it holds none. */
 function parsed(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonOf(text);
+  return typeof value === 'object' && value !== null ? value : undefined;
 }
 
 function byteLength(text: unknown): number {
