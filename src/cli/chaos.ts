@@ -30,8 +30,6 @@ interface RunOptions extends ConfigOptions {
 
 /** `larkspur chaos run|report|proxy|record`, and `--schedule`. */
 export function chaosCommand(command: Command): void {
-  // Options of the same name belong to whom they stand behind.
-  command.enablePositionalOptions();
   running(command)
     .option('--schedule <file>', 'run the scenarios of a schedule at their times, until it is stopped')
     .action(runScheduled);

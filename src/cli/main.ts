@@ -102,7 +102,9 @@ async function main(argv: readonly string[]): Promise<void> {
     .description('A reactive dispatcher for Feishu (Lark): makes API calls out of records on Kafka topics.')
     .version(version())
     .showSuggestionAfterError()
-    .showHelpAfterError('(add --help for what there is)');
+    .showHelpAfterError('(add --help for what there is)')
+    // An option belongs to the command that it stands behind: `chaos` and `chaos run` have some of the same name.
+    .enablePositionalOptions();
   const words = argv.filter((word) => !word.startsWith('-'));
   const chosen = words[0] === 'help' ? words[1] : words[0];
   for (const { name, summary, load } of commands) {

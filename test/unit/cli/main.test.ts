@@ -1,34 +1,16 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 import { afterAll, describe, expect, it } from 'vitest';
+
+import { larkspur } from '../../support/command-line.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const folder = mkdtempSync(join(tmpdir(), 'larkspur-cli-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs the command line as a user does. */
-function larkspur(...args: string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
-      cwd: root,
-      env: { PATH: process.env['PATH'], LARKSPUR_ADMIN_TOKEN: 'hunter2hunter2' },
-    });
-    let out = '';
-    let err = '';
-    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-    child.on('close', (code) => resolve({ code, out, err }));
-  });
-}
 
 describe('larkspur', () => {
   it('lists its commands with --help and ends with 0', async () => {
@@ -40,15 +22,13 @@ describe('larkspur', () => {
   }, 60_000);
 
   // Tests load modules with a loader of their own; only plain Node shows an import that does not resolve.
-  it.each(['up', 'worker', 'ingress', 'topics', 'tail', 'doctor'])(
-    'loads everything that %s needs in plain Node',
-    async (name) => {
-      const { code, err } = await larkspur(name, '--help');
-
-      expect([code, err]).toEqual([0, '']);
-    },
-    60_000,
-  );
+  it('loads everything that its commands need in plain Node', async () => {
+    const files = readdirSync(join(root, 'src/cli')).filter((name) => name !== 'main.ts');
+    expect(files.length).toBeGreaterThan(20);
+    const script = `for (const name of ${JSON.stringify(files)}) await import('./src/cli/' + name);`;
+    const args = ['--import', 'tsx', '--input-type=module', '--eval', script];
+    expect(await promisify(execFile)(process.execPath, args, { cwd: root })).toMatchObject({ stderr: '' });
+  }, 60_000);
 
   it('shows the configuration with secrets masked', async () => {
     const file = join(folder, 'good.yaml');
