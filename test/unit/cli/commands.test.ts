@@ -55,7 +55,7 @@ describe('larkspur chaos', () => {
     const report = await larkspur('chaos', 'report', '--json', '--ledger', ledger);
     expect([report.code, objectOf(report)]).toMatchObject([
       0,
-      { runs: [{ scenario: 'news-away-1' }, { scenario: 'news-away-999' }] },
+      { runs: [{ scenario: 'news-away-999' }, { scenario: 'news-away-1' }] },
     ]);
     expect(JSON.stringify(objectOf(report)['findings'])).toContain('faults was ');
   }, 60_000);
@@ -68,7 +68,6 @@ describe('larkspur chaos', () => {
     ],
     ['report', ['--days', 'few', '--json'], /^error: --days must be a whole number/],
     ['proxy', ['--rules', file('rules.yaml', '[]'), '--port', '70000', '--json'], /^error: --port must be 0 to 65535/],
-    ['record', ['2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z'], /^error: FROM and TO must be times, TO after FROM/],
   ])(
     '%s ends with 1 and prints no object for a mistake: %j',
     async (command, args, error) => {
