@@ -63,6 +63,7 @@ upstreams: { news: { baseUrl: 'http://127.0.0.1:${port}', limits: [{ perSecond: 
     const outside = async (): Promise<number> => (await worker.metric('larkspur_full_lane_calls'))[0] ?? 0;
     await expect.poll(outside, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(ofA / 3);
     // On a slow machine more of them stay: all that cannot be written away at once.
+    expect(await worker.metric('larkspur_full_lanes')).toEqual([1]);
     const arrivedMs = performance.now();
     await written('b', ofB);
     const ofTenant = (tenant: string) => starts.filter(({ id }) => id.startsWith(`${tenant}-`));

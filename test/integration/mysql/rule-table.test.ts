@@ -70,7 +70,6 @@ describe.skipIf(mysqlMissing !== '')(
         await mysql.query('UPDATE routing_rules SET rule = ? WHERE name = ?', [changed, 'hello']);
         await vi.waitFor(async () => {
           await sandbox.sendEvents({ target, events: 1 });
-          await new Promise((soon) => setTimeout(soon, 100));
           expect((await house.records('calls')).map(textOf)).toContain('after');
         }, waiting);
       } finally {

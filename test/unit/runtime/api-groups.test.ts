@@ -7,6 +7,7 @@ import { describe as shownOf } from '../../../src/config/describe.ts';
 import { serve, type Served } from '../../../src/runtime/serve.ts';
 import { ConfigFiles } from '../../support/config-file.ts';
 import { httpAsk } from '../../support/http-ask.ts';
+import { reloads } from '../../support/reloading.ts';
 
 const soon = { timeout: 30_000, interval: 20 };
 vi.setConfig({ testTimeout: 60_000 });
@@ -129,10 +130,6 @@ upstreams:
             ?.split(' ')[1] ?? NaN,
         );
       },
-      reloads: async (): Promise<number> => {
-        const { text } = await httpAsk(admin, '/metrics');
-        return Number(/larkspur_config_reloads_total\{outcome="applied"\} (\d+)/.exec(text)?.[1] ?? 0);
-      },
     };
   }
   const breakers = () =>
@@ -181,14 +178,14 @@ upstreams:
 
   it('follow a changed file: their numbers at once, the breaker of the others keeps its state', async () => {
     hang = true;
-    const { call, reloads } = await start('concurrency: 2, breaker: { consecutiveFailures: 3 }');
+    const { call } = await start('concurrency: 2, breaker: { consecutiveFailures: 3 }');
     await call('/items/1');
     const before = breakers().get('shop');
     const searches = Array.from({ length: 6 }, (_, n) => call(`/search/${n}`, '20s'));
     await vi.waitFor(() => expect(hanging).toHaveLength(2), soon);
 
     write('concurrency: 5, breaker: { consecutiveFailures: 4 }');
-    await vi.waitFor(async () => expect(await reloads()).toBe(1), soon);
+    await vi.waitFor(async () => expect(await reloads(served, 'applied')).toBe(1), soon);
     await vi.waitFor(() => expect(hanging).toHaveLength(5), soon);
     expect(breakers().get('shop')).toBe(before);
     const group = served.worker!.house.destinations.get('shop')?.groups.get('search');

@@ -41,10 +41,16 @@ upstreams:
 `);
     files.remove();
     served = await serve(config, [], { worker: true, ingress: false });
-    // One call hangs, so that there is something to be explained; markup in an id stays text.
+    const calls = (id: string) => {
+      const value = Buffer.from(JSON.stringify(send(id, 'oc_1')));
+      return only(served.stores.sink.append({ topic: 'calls', key: null, value, headers: [] }));
+    };
+    // One call goes well, so that there is something to be measured.
+    await calls('m-0');
+    while ((served.worker?.worker.settled ?? 0) < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    // One hangs, so that there is something to be explained; markup in an id stays text.
     sandbox.setFaults([{ kind: 'timeout' }]);
-    const value = Buffer.from(JSON.stringify(send('<b>m-1</b>', 'oc_1')));
-    await only(served.stores.sink.append({ topic: 'calls', key: null, value, headers: [] }));
+    await calls('<b>m-1</b>');
     const asked = `${served.adminUrl}/admin/explain/${encodeURIComponent('<b>m-1</b>')}`;
     while (!(await (await fetch(asked)).text()).includes('has not answered yet'))
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -112,11 +118,10 @@ upstreams:
   it('S000-83: shows of each promise the objective, what was measured and what is left of the budget', async () => {
     const reply = await fetch(`${served.adminUrl}/admin/slo`);
     const { slos } = (await reply.json()) as { slos: Record<string, unknown>[] };
-    expect(slos).toMatchObject([{ name: 'upstream/feishu', objective: 0.99, windowMs: 604_800_000, burns: [{}, {}] }]);
+    const [one] = slos;
+    expect(one).toMatchObject({ name: 'upstream/feishu', objective: 0.99, windowMs: 604_800_000 });
+    expect(one).toMatchObject({ measured: 1, budgetLeft: 1, burns: [{ longRate: 0 }, { longRate: 0 }] });
     for (const shown of ['objective', 'measured', 'budgetLeft', 'longRate']) {
-      expect(slos[0]).toHaveProperty(
-        shown === 'longRate' ? 'burns[0].longRate' : shown === 'measured' ? 'budgetLeft' : shown,
-      );
       expect(html).toMatch(new RegExp(`slos\\.map\\([^]*\\b${shown}\\b`));
     }
   });

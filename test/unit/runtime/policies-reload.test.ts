@@ -6,6 +6,7 @@ import { afterAll, afterEach, expect, it, vi } from 'vitest';
 import { serve, type Served } from '../../../src/runtime/serve.ts';
 import { ConfigFiles } from '../../support/config-file.ts';
 import { httpAsk } from '../../support/http-ask.ts';
+import { reloads } from '../../support/reloading.ts';
 
 const soon = { timeout: 30_000, interval: 20 };
 vi.setConfig({ testTimeout: 60_000 });
@@ -46,24 +47,17 @@ upstreams:
   const file = write('');
   const load = () => files.loadFile(file).config;
   served = await serve(load(), [], { worker: true, ingress: true }, { file, load });
-  const admin = Number(new URL(served.adminUrl).port);
   const ingress = Number(new URL(served.ingressUrl ?? '').port);
   const call = async (name: string, path: string): Promise<{ status: number; text: string }> =>
     httpAsk(ingress, '/v1/calls?wait=3s', {
       method: 'POST',
       body: JSON.stringify({ upstream: name, path, ttlMs: 2_500 }),
     });
-  const reloads = async (outcome: string): Promise<number> => {
-    const { text } = await httpAsk(admin, '/metrics');
-    return Number(new RegExp(`larkspur_config_reloads_total\\{outcome="${outcome}"\\} (\\d+)`).exec(text)?.[1] ?? 0);
-  };
-  // The first look is what later ones are compared with.
-  await new Promise((passed) => setTimeout(passed, 200));
-  return { state, write, call, reloads };
+  return { state, write, call };
 }
 
 it('S000-58: retry, breaker and fallback of one upstream are switched while it works; others keep their breaker as it is', async () => {
-  const { state, write, call, reloads } = await started();
+  const { state, write, call } = await started();
   const { destinations } = served.worker!.house;
   expect((await call('well', '/a')).status).toBe(200);
   const wellBreakers = destinations.get('well')?.breakers;
@@ -72,7 +66,7 @@ it('S000-58: retry, breaker and fallback of one upstream are switched while it w
   expect(state.seen.filter((url) => url === '/sick/a').length).toBeGreaterThan(1);
 
   write(', retry: off, breaker: off, fallback: { default: { later: true } }');
-  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), soon);
+  await vi.waitFor(async () => expect(await reloads(served, 'applied')).toBe(1), soon);
   const answer = await call('sick', '/b');
   expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
     200,
@@ -85,13 +79,13 @@ it('S000-58: retry, breaker and fallback of one upstream are switched while it w
 });
 
 it('width, read cache and health check of an upstream are those of the changed file, and of that upstream alone', async () => {
-  const { state, write, call, reloads } = await started();
+  const { state, write, call } = await started();
   state.status = 200;
   const { destinations } = served.worker!.house;
   const [sick, well] = [destinations.get('sick')!, destinations.get('well')!];
   const widths = [sick.width, well.width];
   write(', concurrencyFloor: 8, cache: { ttlMs: 60000 }, health: { intervalMs: 60000 }');
-  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), soon);
+  await vi.waitFor(async () => expect(await reloads(served, 'applied')).toBe(1), soon);
 
   expect([sick.width === widths[0], well.width === widths[1]]).toEqual([false, true]);
   sick.width.timedOut(0, 1);
@@ -105,7 +99,7 @@ it('width, read cache and health check of an upstream are those of the changed f
 });
 
 it('where concurrency is raised while every attempt hangs, those who wait for a slot and those in their lanes begin at once', async () => {
-  const { state, write, reloads } = await started();
+  const { state, write } = await started();
   state.status = 200;
   state.hanging = [];
   const { slots, working } = served.worker!.house.destinations.get('sick')!;
@@ -117,7 +111,7 @@ it('where concurrency is raised while every attempt hangs, those who wait for a 
 
   write('', 24);
   process.emit('SIGHUP');
-  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), soon);
+  await vi.waitFor(async () => expect(await reloads(served, 'applied')).toBe(1), soon);
   await vi.waitFor(() => expect(state.hanging).toHaveLength(24), { timeout: 5_000, interval: 20 });
   const { hanging } = state;
   state.hanging = undefined;
@@ -126,28 +120,28 @@ it('where concurrency is raised while every attempt hangs, those who wait for a 
 });
 
 it('what a person holds open stays open when its policy changes', async () => {
-  const { write, reloads } = await started();
+  const { write } = await started();
   const { destinations } = served.worker!.house;
   destinations.get('sick')?.breakers?.forceAll('open', 0);
   write(', breaker: { consecutiveFailures: 3 }');
-  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), soon);
+  await vi.waitFor(async () => expect(await reloads(served, 'applied')).toBe(1), soon);
 
   expect(destinations.get('sick')?.breakers?.get('any').forced).toBe('open');
 });
 
 it('a file with a mistake changes nothing; SIGHUP has it looked at at once', async () => {
-  const { write, reloads } = await started();
+  const { write } = await started();
   const { destinations } = served.worker!.house;
   const before = { ...destinations.get('sick') };
   write(', retry: off, breaker: { failureRatio: 7 }');
   process.emit('SIGHUP');
-  await vi.waitFor(async () => expect(await reloads('refused')).toBe(1), soon);
+  await vi.waitFor(async () => expect(await reloads(served, 'refused')).toBe(1), soon);
 
   expect({ ...destinations.get('sick') }).toEqual(before);
 });
 
 it('under load nothing is lost and nothing done twice, however often policies change', async () => {
-  const { state, write, reloads } = await started();
+  const { state, write } = await started();
   state.status = 200;
   const { house } = served.worker!;
   const results: unknown[] = [];
@@ -163,7 +157,7 @@ it('under load nothing is lost and nothing done twice, however often policies ch
       write(i % 2_000 === 500 ? ', breaker: off, retry: { baseMs: 100 }' : ', breaker: { consecutiveFailures: 3 }');
       process.emit('SIGHUP');
       const changes = (i + 500) / 1_000;
-      await vi.waitUntil(async () => (await reloads('applied')) === changes, soon);
+      await vi.waitUntil(async () => (await reloads(served, 'applied')) === changes, soon);
     }
   }
   await vi.waitFor(() => expect(served.worker!.worker.settled).toBe(ids.length), soon);

@@ -7,6 +7,7 @@ import { serve, type Served } from '../../../src/runtime/serve.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox-api.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { ConfigFiles } from '../../support/config-file.ts';
+import { reloads } from '../../support/reloading.ts';
 
 const waiting = { timeout: 30_000, interval: 20 };
 vi.setConfig({ testTimeout: 60_000 });
@@ -50,24 +51,19 @@ routes: ${routes}
   const load = () => files.loadFile(file).config;
   served = await serve(load(), [], { worker: true, ingress: true }, { file, load });
   const target = { urls: [served.ingressUrl ?? ''], app: 'cli_a', encryptKey: 'key' };
-  const reloads = async (outcome: string): Promise<number> => {
-    const text = await fetch(`${served.adminUrl}/metrics`).then((response) => response.text());
-    return Number(new RegExp(`larkspur_config_reloads_total\\{outcome="${outcome}"\\} (\\d+)`).exec(text)?.[1] ?? 0);
-  };
-  await new Promise((soon) => setTimeout(soon, 200));
 
   change(`[{ on: im.message.receive_v1, call: { ${toChat}, body: ${answer} } }]`);
-  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), waiting);
+  await vi.waitFor(async () => expect(await reloads(served, 'applied')).toBe(1), waiting);
   await sandbox.sendEvents({ target, events: 2 });
   await vi.waitFor(() => expect(sandbox.effects().effects).toBe(2), waiting);
 
   change(`[{ on: im.message.receive_v1, call: '{{{' }]`);
-  await vi.waitFor(async () => expect(await reloads('refused')).toBe(1), waiting);
+  await vi.waitFor(async () => expect(await reloads(served, 'refused')).toBe(1), waiting);
   await sandbox.sendEvents({ target, events: 2 });
   await vi.waitFor(() => expect(sandbox.effects().effects).toBe(4), waiting);
 
   change(`[{ on: '*', name: hook, http: 'http://127.0.0.1:${port}/hook' }]`);
-  await vi.waitFor(async () => expect(await reloads('applied')).toBe(2), waiting);
+  await vi.waitFor(async () => expect(await reloads(served, 'applied')).toBe(2), waiting);
   await sandbox.sendEvents({ target, events: 1 });
   await vi.waitFor(() => expect(asked).toEqual(['/hook']), waiting);
   expect(sandbox.effects().effects).toBe(4);
@@ -100,10 +96,6 @@ routes: ${routes}
   const load = () => files.loadFile(file).config;
   served = await serve(load(), [], { worker: true, ingress: true }, { file, load });
   const target = { urls: [served.ingressUrl ?? ''], app: 'cli_a', encryptKey: 'key' };
-  const reloads = async (outcome: string): Promise<number> => {
-    const text = await fetch(`${served.adminUrl}/metrics`).then((response) => response.text());
-    return Number(new RegExp(`larkspur_config_reloads_total\\{outcome="${outcome}"\\} (\\d+)`).exec(text)?.[1] ?? 0);
-  };
   const echoes = (): string[] =>
     sandbox.requests().flatMap(({ path }) => (path.startsWith('/echo/') ? [path.slice('/echo/'.length)] : []));
   const ask = (upstream: string): Promise<number> =>
@@ -111,7 +103,6 @@ routes: ${routes}
       method: 'POST',
       body: JSON.stringify({ upstream, path: '/echo/asked', ttlMs: 1_000 }),
     }).then(({ status }) => status);
-  await new Promise((soon) => setTimeout(soon, 200));
   await sandbox.sendEvents({ target, events: 1 });
   await vi.waitFor(() => expect(echoes()).toEqual(['first/1']), waiting);
 
@@ -119,7 +110,7 @@ routes: ${routes}
     `[{ on: '*', name: a, handler: '${first}' }, { on: '*', call: '{{{' }]`,
     `, more: { baseUrl: '${sandbox.url}' }`,
   );
-  await vi.waitFor(async () => expect(await reloads('refused')).toBe(1), waiting);
+  await vi.waitFor(async () => expect(await reloads(served, 'refused')).toBe(1), waiting);
   expect(served.worker?.house.destinations.has('more')).toBe(false);
   expect(await ask('more')).toBe(422);
 
@@ -127,7 +118,7 @@ routes: ${routes}
     `[{ on: '*', name: a, handler: '${first}' }, { on: '*', name: b, handler: '${second}' }]`,
     `, more: { baseUrl: '${sandbox.url}' }`,
   );
-  await vi.waitFor(async () => expect(await reloads('applied')).toBe(1), waiting);
+  await vi.waitFor(async () => expect(await reloads(served, 'applied')).toBe(1), waiting);
   expect(await ask('more')).toBe(202);
   await sandbox.sendEvents({ target, events: 1 });
   await vi.waitFor(() => expect(echoes()).toEqual(expect.arrayContaining(['first/2', 'second/1'])), waiting);

@@ -167,15 +167,20 @@ describe('the rules for an event', () => {
   it('serve on from memory while the shelf is away, and unknown ones come from the source', async () => {
     const bench = new RuleBench();
     bench.source.rules = [rule('one', 'im.message'), rule('two', 'im.chat')];
-    const { start, routes } = bench.process('a', { entries: 1 });
+    const { start, routes } = bench.process('a');
     await start();
+    await routes('im.message');
     await bench.time.advanceAsync(400_000);
     bench.shelf.away = true;
+    for (let n = 0; n < 100; n++) {
+      expect(await routes('im.message')).toEqual({ names: ['one'], atOnce: true });
+      await bench.time.advanceAsync(1_000);
+    }
     const waiting = routes('im.chat');
     await bench.time.advanceAsync(100);
 
     expect(await waiting).toEqual({ names: ['two'], atOnce: false });
-    expect(await bench.lookups()).toEqual({ source: 1 });
+    expect(await bench.lookups()).toEqual({ shared: 1, memory: 100, source: 1 });
   });
 
   it('are waited for by an event of which nobody can tell, until somebody can', async () => {

@@ -1,5 +1,6 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { toArray } from 'rxjs';
 import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -137,22 +138,18 @@ describe('what a person orders over HTTP', () => {
 });
 
 it('a process that stops lets a playbook under way end', async () => {
-  const told = { asked: 0, answered: 0 };
-  const receiver = createServer((_request, response) => {
-    told.asked++;
-    setTimeout(() => {
-      told.answered++;
-      response.end();
-    }, 500);
-  });
+  const asked: ServerResponse[] = [];
+  const receiver = createServer((_request, response) => void asked.push(response));
   await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening));
   const { port } = receiver.address() as AddressInfo;
   const running = await started(
     `name: tell\n${atOnce}\nthen: [{ alert: { http: { webhook: 'http://127.0.0.1:${port}' }, text: hi } }]\n`,
   );
-  await vi.waitFor(() => expect(told.asked).toBe(1), soon);
-  await running.stop();
+  await vi.waitFor(() => expect(asked).toHaveLength(1), soon);
+  const stopping = running.stop().then(() => 'stopped');
   served = undefined;
-  expect(told.answered).toBe(1);
+  expect(await Promise.race([stopping, sleep(100, 'waits')])).toBe('waits');
+  asked[0]?.end();
+  expect(await stopping).toBe('stopped');
   receiver.close();
 });
