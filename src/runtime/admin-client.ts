@@ -81,9 +81,17 @@ export async function askMetrics(address: AdminAddress): Promise<string> {
   });
 }
 
+function targetOf(url: string, path: string): URL {
+  const target = URL.canParse(path, url) ? new URL(path, url) : undefined;
+  if (target !== undefined && ['http:', 'https:'].includes(target.protocol)) return target;
+  throw new LarkspurError('config_invalid', `--url "${url}" is no address of an admin port`, {
+    cure: 'write it like http://worker-1:9464',
+  });
+}
+
 async function ask({ url, token, patienceMs }: AdminAddress, question: AdminQuestion) {
   const { method = 'GET', path, query = {}, body } = question;
-  const target = new URL(path, url);
+  const target = targetOf(url, path);
   for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
   try {
     const reply = await request(target, {

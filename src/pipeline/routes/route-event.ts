@@ -5,6 +5,7 @@ import { checkCall } from '../../model/contracts.ts';
 import type { DeadLetterHistory, DeadLetterReason } from '../../model/dead-letter.ts';
 import type { Event } from '../../model/event.ts';
 import { carriedHeaders, contextHeaders } from '../../model/headers.ts';
+import { jsonOf } from '../../model/json-levels.ts';
 import { originOf, type InRecord, type OutRecord } from '../../model/record.ts';
 import { answersCallbacks, callbackTypes, callIdOf, type EventView, viewOfEvent, withApp } from '../../model/route.ts';
 import { isTree } from '../../model/schema-words.ts';
@@ -130,13 +131,9 @@ function actWithRetries(route: Route, view: EventView, timers: Timers): Observab
 }
 
 function eventIn(value: Buffer): Event | undefined {
-  try {
-    const event: unknown = JSON.parse(value.toString('utf8'));
-    const isEvent = isTree(event) && ['id', 'type', 'app'].every((name) => typeof event[name] === 'string');
-    return isEvent && isTree(event['body']) ? (event as unknown as Event) : undefined;
-  } catch {
-    return undefined;
-  }
+  const event = jsonOf(value.toString('utf8'));
+  const isEvent = isTree(event) && ['id', 'type', 'app'].every((name) => typeof event[name] === 'string');
+  return isEvent && isTree(event['body']) ? (event as unknown as Event) : undefined;
 }
 
 function callRecord(call: Call, { record: { key, headers }, trace }: Traced): OutRecord {

@@ -48,6 +48,20 @@ describe('asking several workers', () => {
   });
 });
 
+describe('an address that is none', () => {
+  it.each(['worker-1', 'worker-1:9464', 'ftp://worker-1', ''])(
+    'like "%s" is told as such, with an example',
+    async (url) => {
+      const address = { url, token: undefined };
+      await expect(askAdmin(address, question)).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: `--url "${url}" is no address of an admin port`,
+        cure: 'write it like http://worker-1:9464',
+      });
+    },
+  );
+});
+
 describe('something else behind the address of an admin port', () => {
   it.each([
     [200, '<html>welcome</html>'],
