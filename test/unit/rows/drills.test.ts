@@ -25,19 +25,27 @@ describe('scenarios that come along, against the sandbox', () => {
   it(
     'S000-87: 100 ms more on the way to one upstream: fallbacks succeed in 99 % or more, and p99 grows by 110 ms at most',
     async () => {
-      // Disturbed and control run side by side, and yet a crowded machine may hold one call up: what is measured in milliseconds is forgiven some times.
-      let run = await play(scenarioNamed('latency-100ms'));
-      for (let again = 0; again < 5 && failedBars(run).some(({ name }) => name.endsWith('AddedMs')); again++) {
-        run = await play(scenarioNamed('latency-100ms'), again + 2);
-      }
+      // Disturbed and control run side by side, and yet a crowded machine may hold one call up: what is measured in
+      // milliseconds, and that alone, is forgiven twice.
+      const late = (run: ChaosRun) => failedBars(run).filter(({ name }) => name.endsWith('AddedMs'));
+      let run: ChaosRun;
+      let tries = 0;
+      do {
+        run = await play(scenarioNamed('latency-100ms'), ++tries);
+        expect(failedBars(run)).toEqual(late(run));
+        expect(run.figures.fallbackSuccess).toBeGreaterThanOrEqual(0.99);
+      } while (late(run).length > 0 && tries < 3);
       expect([failedBars(run), run.verdict]).toEqual([[], 'confirmed']);
-      expect(run.figures.fallbackSuccess).toBeGreaterThanOrEqual(0.99);
       expect(run.figures.p99AddedMs).toBeLessThanOrEqual(110);
     },
     longMs,
   );
 
   const incidents = readdirSync(join(scenarioFolder, 'incidents')).map((file) => file.replace('.yaml', ''));
+  it('come with incidents', () => {
+    expect(incidents.length).toBeGreaterThanOrEqual(3);
+  });
+
   it.each(incidents)(
     'S000-97: the incident %s is told in its file, and its replay goes well',
     async (name) => {

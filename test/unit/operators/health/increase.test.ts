@@ -27,22 +27,49 @@ describe('the growth of a counter', () => {
     expect(increase.value).toBe(2);
   });
 
-  it('is the difference to the newest total at or before the beginning of the window', () => {
+  type Grown = Pick<Increase, 'add' | 'value'>;
+  const holds = (made: () => Grown) => {
     const step = fc.tuple(fc.integer({ min: 1, max: 90_000 }), fc.nat(1_000));
     const steps = fc.array(step, { minLength: 1, maxLength: 300, size: 'max' });
-    fc.assert(
-      fc.property(steps, (fed) => {
-        const increase = new Increase(60_000);
-        const seen: [number, number][] = [];
-        let [atMs, total] = [0, 0];
-        for (const [ms, more] of fed) {
-          [atMs, total] = [atMs + ms, total + more];
-          increase.add(atMs, total);
-          seen.push([atMs, total]);
-          const base = seen.findLast(([at]) => at <= atMs - 60_000) ?? seen[0]!;
-          expect(increase.value).toBe(total - base[1]);
-        }
-      }),
-    );
+    return fc.property(steps, (fed) => {
+      const increase = made();
+      const seen: [number, number][] = [];
+      let [atMs, total] = [0, 0];
+      for (const [ms, more] of fed) {
+        [atMs, total] = [atMs + ms, total + more];
+        increase.add(atMs, total);
+        seen.push([atMs, total]);
+        const base = seen.findLast(([at]) => at <= atMs - 60_000) ?? seen[0]!;
+        if (increase.value !== total - base[1]) return false;
+      }
+      return true;
+    });
+  };
+
+  it('is the difference to the newest total at or before the beginning of the window', () => {
+    fc.assert(holds(() => new Increase(60_000)));
+  });
+
+  /** Counts from the oldest total inside the window. */
+  class LosesTheBeginning implements Grown {
+    readonly #within: [number, number][] = [];
+
+    add(nowMs: number, total: number): void {
+      this.#within.push([nowMs, total]);
+      while (this.#within[0]![0] < nowMs - 60_000) this.#within.shift();
+    }
+
+    get value(): number {
+      return this.#within.at(-1)![1] - this.#within[0]![1];
+    }
+  }
+
+  it.each<readonly [string, () => Grown]>([
+    ['whose window is a second short', () => new Increase(59_000)],
+    ['whose window is a second long', () => new Increase(61_000)],
+    ['that never forgets', () => new Increase(Infinity)],
+    ['that counts from inside the window', () => new LosesTheBeginning()],
+  ])('the property catches one %s', (_name, made) => {
+    expect(fc.check(holds(made), { seed: 7, numRuns: 1_000 }).failed).toBe(true);
   });
 });

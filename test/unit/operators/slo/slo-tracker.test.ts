@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { CountRing } from '../../../../src/operators/slo/count-ring.ts';
+import { CountRing, type Counts } from '../../../../src/operators/slo/count-ring.ts';
 import { defaultBurnRates, sloDefaults, SloTracker } from '../../../../src/operators/slo/slo-tracker.ts';
 
 const hour = 3_600_000;
@@ -70,23 +70,58 @@ describe('an objective', () => {
 });
 
 describe('counts in cells of time', () => {
-  it('are those of the cells that the span reaches back to, whatever was counted when', () => {
-    const event = fc.tuple(fc.integer({ min: 0, max: 20_000 }), fc.boolean());
-    const events = fc.array(event, { minLength: 1, maxLength: 300, size: 'max' });
-    fc.assert(
-      fc.property(events, fc.integer({ min: 1, max: 20 }), (moves, cells) => {
-        const ring = new CountRing(1_000, 20);
-        const seen: { cell: number; good: boolean }[] = [];
-        let atMs = 0;
-        for (const [ms, good] of moves) {
-          atMs += ms;
-          ring.add(atMs, good ? { good: 1, bad: 0 } : { good: 0, bad: 1 });
-          seen.push({ cell: Math.floor(atMs / 1_000), good });
-        }
-        const within = seen.filter(({ cell }) => cell > Math.floor(atMs / 1_000) - cells);
-        const good = within.filter((one) => one.good).length;
-        expect(ring.within(atMs, cells * 1_000)).toEqual({ good, bad: within.length - good });
-      }),
+  type Ring = Pick<CountRing, 'add' | 'within'>;
+  const holds = (made: () => Ring) => {
+    // Close together, so that a span holds many, and far apart, so that cells are used anew.
+    const gap = fc.oneof(
+      { weight: 9, arbitrary: fc.integer({ min: 0, max: 1_500 }) },
+      fc.integer({ min: 0, max: 30_000 }),
     );
+    const event = fc.tuple(gap, fc.boolean());
+    const events = fc.array(event, { minLength: 1, maxLength: 300, size: 'max' });
+    return fc.property(events, fc.oneof(fc.constant(20), fc.integer({ min: 1, max: 20 })), (moves, cells) => {
+      const ring = made();
+      const seen: { cell: number; good: boolean }[] = [];
+      let atMs = 0;
+      for (const [ms, good] of moves) {
+        atMs += ms;
+        ring.add(atMs, good ? { good: 1, bad: 0 } : { good: 0, bad: 1 });
+        seen.push({ cell: Math.floor(atMs / 1_000), good });
+      }
+      const within = seen.filter(({ cell }) => cell > Math.floor(atMs / 1_000) - cells);
+      const good = within.filter((one) => one.good).length;
+      expect(ring.within(atMs, cells * 1_000)).toEqual({ good, bad: within.length - good });
+    });
+  };
+
+  it('are those of the cells that the span reaches back to, whatever was counted when', () => {
+    fc.assert(holds(() => new CountRing(1_000, 20)));
+  });
+
+  /** Reaches back one cell too far. */
+  class ReachesTooFar extends CountRing {
+    override within(nowMs: number, spanMs: number): Counts {
+      return super.within(nowMs, spanMs + 1_000);
+    }
+  }
+
+  /** Leaves in a cell what was counted one round before. */
+  class NeverClears extends CountRing {
+    readonly #before = Array.from({ length: 20 }, () => ({ good: 0, bad: 0 }));
+
+    override add(nowMs: number, { good, bad }: Counts): void {
+      const kept = this.#before[Math.floor(nowMs / 1_000) % 20]!;
+      super.add(nowMs, { good: good + kept.good, bad: bad + kept.bad });
+      kept.good += good;
+      kept.bad += bad;
+    }
+  }
+
+  it.each<readonly [string, () => Ring]>([
+    ['with a cell too few', () => new CountRing(1_000, 19)],
+    ['that reaches too far', () => new ReachesTooFar(1_000, 21)],
+    ['that never clears a cell', () => new NeverClears(1_000, 20)],
+  ])('the property catches one %s', (_name, made) => {
+    expect(fc.check(holds(made), { seed: 7, numRuns: 1_000 }).failed).toBe(true);
   });
 });

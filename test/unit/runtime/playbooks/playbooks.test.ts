@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { LarkspurError } from '../../../../src/model/errors.ts';
@@ -182,27 +181,5 @@ describe('playbooks', () => {
     const world = new PlayWorld([{ ...isolate, measure: { ...isolate.measure, metric: 'valeu' } }, isolate]);
     const named = world.log.lines.filter(({ message }) => message.includes('does not have'));
     expect(named).toMatchObject([{ level: 'warn', fields: { playbook: 'isolate-news', unknown: ['valeu'] } }]);
-  });
-
-  it('do not flap in ten minutes with noise: begin and end take turns, with rest between them', async () => {
-    const noise = fc.array(fc.double({ min: 0.3, max: 0.7, noNaN: true }), {
-      minLength: 600,
-      maxLength: 600,
-      size: 'max',
-    });
-    await fc.assert(
-      fc.asyncProperty(noise, async (values) => {
-        const world = new PlayWorld([isolate]);
-        for (const value of values) await world.run(1, value);
-        const states = world.audit.map(({ to }) => (to as { state: string }).state);
-        expect(states.every((state, index) => state === (index % 2 === 0 ? 'ran' : 'over'))).toBe(true);
-        expect(states.length).toBeLessThanOrEqual(20);
-        const ends = world.audit.filter((_, index) => index % 2 === 1).map(({ at }) => Date.parse(at));
-        const begins = world.audit.filter((_, index) => index % 2 === 0).map(({ at }) => Date.parse(at));
-        for (const [index, end] of ends.entries())
-          expect((begins[index + 1] ?? Infinity) - end).toBeGreaterThanOrEqual(60_000);
-      }),
-      { numRuns: 5 },
-    );
   });
 });
