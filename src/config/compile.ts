@@ -134,6 +134,7 @@ function compileUpstream(name: string, raw: RawUpstream): UpstreamConfig {
     concurrencyFloor: raw.concurrencyFloor ?? 1,
     bucketConcurrency: raw.bucketConcurrency ?? 1,
     bulkSpreadMs: raw.bulkSpreadMs ?? 0,
+    batching: raw.batching ?? false,
     connections: raw.connections ?? 1,
     maxResponseBytes: raw.maxResponseBytes ?? 0,
     timeouts: { connectMs, attemptMs, totalMs },

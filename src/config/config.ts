@@ -119,6 +119,8 @@ export interface UpstreamConfig {
   readonly bucketConcurrency: number;
   /** Bulk calls that come at a full or half hour are spread over so long after it; 0: they are not. */
   readonly bulkSpreadMs: number;
+  /** Whether calls that would wait for quota go in one request where their API has one that gives many. */
+  readonly batching: boolean;
   /** Open sockets. */
   readonly connections: number;
   /** A longer answer ends as `response_too_large`. */

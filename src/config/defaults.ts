@@ -108,6 +108,7 @@ export function upstreamDefaults(name: string, written: RawUpstream): RawUpstrea
     concurrencyFloor: Math.min(adaptiveConcurrencyDefaults.floor, concurrency),
     bucketConcurrency: Math.min(32, concurrency),
     bulkSpreadMs: 0,
+    batching: false,
     connections: concurrency,
     maxResponseBytes: MiB,
     timeouts: {

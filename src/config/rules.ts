@@ -159,6 +159,15 @@ function upstreamRules(at: Path, upstream: RawUpstream, own: object, report: Rep
   if (header !== undefined && (isReservedHeader(header) || header.toLowerCase() === 'content-type')) {
     report([...at, 'idempotencyKey', 'header'], `is ${header}, which has its own meaning: name one for the key alone`);
   }
+  if (upstream.batching === true && upstream.profile !== 'feishu') {
+    report(
+      [...at, 'batching'],
+      'is only for profile feishu: of other upstreams nobody knows what answers many at once',
+    );
+  }
+  if (upstream.batching === true && (upstream.use ?? []).length > 0) {
+    report([...at, 'batching'], 'does not go with use: its modules see one call per request');
+  }
   policyRules(at, upstream, written.breaker, report);
   groupRules(at, upstream, written, report);
   for (const [index, limit] of (upstream.limits ?? []).entries()) {

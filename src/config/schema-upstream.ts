@@ -166,6 +166,10 @@ export const upstreamSchema = section(
       maximum: 1_200_000,
       description: 'bulk calls that come at a full or half hour are spread over so long after it; 0: they are not',
     }),
+    batching: Type.Boolean({
+      description:
+        'calls that would wait for quota go in one request where the API has one that gives many (Feishu: contact users)',
+    }),
     maxResponseBytes: count('a longer answer ends as response_too_large', 1024, 64 * 1024 * 1024),
     limits: Type.Array(limit, { maxItems: 8 }),
     groups: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$' }), group, {

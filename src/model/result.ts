@@ -15,6 +15,9 @@ export const attemptSchema = Type.Object(
     message: Type.Optional(Type.String()),
     waitedFor: Type.Optional(Type.String({ description: 'What the call waited for before this attempt' })),
     waitedMs: Type.Optional(ms('How long it waited for that')),
+    batchOf: Type.Optional(
+      Type.Integer({ minimum: 2, description: 'How many calls went in the same request; absent: it went by itself' }),
+    ),
   },
   { additionalProperties: false },
 );

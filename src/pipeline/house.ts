@@ -6,6 +6,7 @@ import { FairLanes } from '../operators/lanes/fair-lanes.ts';
 import { RingSet } from '../operators/ring/ring-set.ts';
 import type { AssignedPartition } from '../ports/record-source.ts';
 
+import { Batches } from './batches.ts';
 import { breakerHints } from './breaker-hints.ts';
 import { BrokerClock } from './broker-clock.ts';
 import { Cancellations } from './cancellations.ts';
@@ -16,7 +17,7 @@ import { activeChecks } from './health/active-checks.ts';
 import { type HouseOptions, houseDefaults } from './house-options.ts';
 import type { HouseParts } from './house-parts.ts';
 import { Instruments } from './instruments.ts';
-import type { Decoded } from './job.ts';
+import type { Decoded, Job } from './job.ts';
 import { Lines } from './lines.ts';
 import { OutcomeLines } from './outcome-lines.ts';
 import { Overflow } from './overflow.ts';
@@ -93,18 +94,31 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
     draining
       ? { kind: 'wait', room: drainingRoom, untilMs: Infinity }
-      : gate(item, nowMs, { turns, lines, overflow, pauses, minWorkMs: options.minWorkMs, wall: () => clock.wall() }),
+      : gate(item, nowMs, {
+          turns,
+          batches,
+          lines,
+          overflow,
+          pauses,
+          minWorkMs: options.minWorkMs,
+          wall: () => clock.wall(),
+        }),
   );
   const pauses = new Pauses(() => lanes);
+  const batches = new Batches(() => lanes, clock, parts.timers);
   const lookers = new Set<(destination: Destination) => void>([watchBreakers(parts)]);
   const breakersChanged = (destination: Destination): void => lookers.forEach((look) => look(destination));
   const welcome = (destination: Destination): void => {
-    destination.limiter.onRoom((key) => lanes.wake(limitRoom(destination.name, key)));
+    destination.limiter.onRoom((key) => {
+      const room = limitRoom(destination.name, key);
+      lanes.wake(room);
+      batches.wake(room);
+    });
     breakersChanged(destination);
   };
   for (const destination of parts.destinations.values()) welcome(destination);
   const partitions = new Partitions(rings);
-  const turns = new Turns(lanes, options.maxInTurn, (job) => {
+  const returned = (job: Job): void => {
     const { partition } = job.received;
     // It was under way when its partition went: its lane is gone, so nobody here will come back to its claim.
     if (!partitions.holds(partition)) {
@@ -112,7 +126,8 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
       overflow.ended(job, false);
     }
     cancellations.returned(job);
-  });
+  };
+  const turns = new Turns(lanes, options.maxInTurn, returned, (job) => batches.left(job));
   const brokerClock = new BrokerClock(clock);
   const lines = new Lines({
     register: parts.parked,
@@ -160,6 +175,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     keeper,
     lines,
     turns,
+    batches,
     pauses,
     overflow,
     instruments,

@@ -25,6 +25,7 @@ export class Instruments {
   readonly #quotaGrants: Counter;
   readonly #quotaRefusals: Counter;
   readonly #quotaSeconds: Histogram;
+  readonly #batchCalls: Histogram;
   readonly #clock: Clock;
   readonly #listeners: ((item: Decoded, ending: Ending) => void)[] = [];
   /** Retries of the last day, for who looks at them. */
@@ -86,6 +87,12 @@ export class Instruments {
       ['upstream'],
       seconds,
     );
+    this.#batchCalls = metrics.histogram(
+      'larkspur_batch_calls',
+      'Calls that went in one request because there was not quota for each',
+      ['upstream'],
+      [2, 5, 10, 20, 35, 50],
+    );
     gauges(metrics, observed);
   }
 
@@ -110,6 +117,11 @@ export class Instruments {
     if (first?.label === undefined || first.windows.length === 0) return;
     this.#quotaGrants.add({ upstream: name, bucket: first.label });
     if (waitedMs > 0) this.#quotaSeconds.observe({ upstream: name }, waitedMs / 1_000);
+  }
+
+  /** So many calls went in one request. */
+  wentTogether({ destination: { name } }: Job, calls: number): void {
+    this.#batchCalls.observe({ upstream: name }, calls);
   }
 
   /** The upstream refused a start of this bucket. */

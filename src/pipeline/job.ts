@@ -2,17 +2,18 @@ import type { Call } from '../model/call.ts';
 import type { DeadLetterReason } from '../model/dead-letter.ts';
 import type { Answer, Exchange, Verdict } from '../model/outcome.ts';
 import type { Attempt, Result } from '../model/result.ts';
-import { isoTime } from '../model/time.ts';
 import type { TraceContext } from '../model/trace-context.ts';
 import type { Breaker, Permit } from '../operators/breaker/breaker.ts';
 import type { Turn } from '../operators/lanes/turn.ts';
 import type { CallPlan } from '../ports/profile.ts';
 
+import { entryOf } from './attempt-entry.ts';
 import type { Destination } from './destination.ts';
 import { doorOf } from './door.ts';
 import type { Received } from './received.ts';
 import type { Request } from './request.ts';
 import { type Rooms, roomsOf } from './rooms.ts';
+import type { SharedAttempt } from './shared-attempt.ts';
 import { type Share, sharesOf } from './shares.ts';
 import { TimeSpent } from './spike/time-spent.ts';
 import type { LongWait, Waited, WaitReason } from './waits.ts';
@@ -105,6 +106,10 @@ export class Job {
   mayBeEarly = false;
   /** Found by the gate of the lanes: what it asks is known, so it takes nothing of its upstream's. */
   needsNothing = false;
+  /** How it is let through while quota is short, where its API has one that gives many: first, or with one that is. */
+  seat: 'none' | 'lead' | 'ride' = 'none';
+  /** A request with others did not tell what it would be answered: it goes by itself. */
+  alone = false;
   /** Between its turn and its return to the lane or its end: then its permits and its claim are in use. */
   underWay = false;
   /** What it holds of its upstream's door; kept by the turns. */
@@ -178,20 +183,12 @@ export class Job {
   }
 
   /** Notes an attempt that ended. */
-  attempted({ wallMs, waited }: Pick<Started, 'wallMs' | 'waited'>, ms: number, verdict: Verdict): void {
+  attempted(started: Started, ms: number, verdict: Verdict, batch?: SharedAttempt): void {
     this.attemptsMade++;
     this.inFlightMs += ms;
     this.spent.attempted(verdict, ms);
     if (this.attempts.length >= mostAttemptsKept) this.attempts.splice(1, 1);
-    this.attempts.push({
-      started: isoTime(wallMs),
-      ms: Math.round(ms * 10) / 10,
-      class: verdict.class,
-      ...(verdict.status === undefined ? {} : { status: verdict.status }),
-      ...(verdict.code === undefined ? {} : { code: verdict.code }),
-      ...(verdict.class === 'success' ? {} : { message: verdict.message }),
-      ...(waited === undefined ? {} : { waitedFor: waited.what, waitedMs: Math.round(waited.ms) }),
-    });
+    this.attempts.push(entryOf(started, ms, verdict, batch));
   }
 
   /** An attempt starts: ends the wait before it and says what it was. */
@@ -252,6 +249,8 @@ export interface Attempted {
   /** `undefined` for `breaker: off`. */
   readonly permit: Permit | undefined;
   readonly tokenVersion: number | undefined;
+  /** What it shares with those that went in the same request; absent: it went by itself. */
+  readonly batch?: SharedAttempt;
 }
 
 /** A call with the judged answer of one attempt. */
@@ -265,6 +264,7 @@ export interface Judged {
   readonly tokenVersion: number | undefined;
   /** The answer's bytes, when one came. */
   readonly answer: Answer | undefined;
+  readonly batch: SharedAttempt | undefined;
 }
 
 /** A record that needs nothing more than to be written down. */

@@ -7,6 +7,10 @@ export const breakerRoom = (destination: string, key: string): string => `breake
 /** Room in which lanes wait for quota. */
 export const limitRoom = (destination: string, key: string): string => `limit:${destination}:${key}`;
 
+/** Room in which those wait for quota that can go together. */
+export const batchRoom = (destination: string, key: string, shape: string): string =>
+  `${limitRoom(destination, key)}\n${shape}`;
+
 /** Room in which bulk calls wait for their second after a full or half hour. */
 export const halfHourRoom = (destination: string, slot: number): string => `half-hour:${destination}:${slot}`;
 

@@ -13,15 +13,26 @@ const shareOfLeaving = 0.25;
 export class Turns {
   readonly #lanes: FairLanes<Decoded>;
   readonly #returned: (job: Job) => void;
+  readonly #gaveUpSeat: (job: Job) => void;
   readonly #taken = new Map<string, number>();
   readonly #idle$ = new Subject<void>();
   readonly #mostLeaving: number;
   readonly #leaving = new Set<Job>();
 
-  /** @param maxInTurn turns out at once @param returned told of each call that went back to its lane */
-  constructor(lanes: FairLanes<Decoded>, maxInTurn: number, returned: (job: Job) => void = () => undefined) {
+  /**
+   * @param maxInTurn turns out at once
+   * @param returned told of each call that went back to its lane
+   * @param gaveUpSeat told of each call that could go with others, when its turn is over
+   */
+  constructor(
+    lanes: FairLanes<Decoded>,
+    maxInTurn: number,
+    returned: (job: Job) => void = () => undefined,
+    gaveUpSeat: (job: Job) => void = () => undefined,
+  ) {
     this.#lanes = lanes;
     this.#returned = returned;
+    this.#gaveUpSeat = gaveUpSeat;
     this.#mostLeaving = Math.max(1, Math.floor(maxInTurn * shareOfLeaving));
   }
 
@@ -34,7 +45,8 @@ export class Turns {
   begin(job: Job): void {
     job.underWay = true;
     if (job.awayMs !== undefined) this.#leaving.add(job);
-    if (job.needsNothing) return;
+    // Who rides takes neither slot nor quota: who leads has both.
+    if (job.needsNothing || job.seat === 'ride') return;
     // Who comes only to end, because it is too late, is let through beyond the places.
     job.door.placed = job.destination.working.tryAcquire();
     job.destination.limiter.promise(job.plan.limits);
@@ -55,6 +67,7 @@ export class Turns {
     const { door } = job;
     door.left?.();
     door.left = undefined;
+    if (job.seat !== 'none') this.#gaveUpSeat(job);
     if (!door.here) return;
     door.here = false;
     this.granted(job);

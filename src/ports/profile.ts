@@ -32,6 +32,28 @@ export type Repeat =
       readonly perToken?: true;
     };
 
+/**
+ * How a call goes in one request with others: its API has one that gives many of the same. Pure; only for calls that may be
+ * repeated freely, because the request has no key of its own.
+ */
+export interface BatchForm {
+  /** Calls of one shape can go together: they differ in nothing but what they ask for. */
+  readonly shape: string;
+  /** Most calls in one request. */
+  readonly most: number;
+  /** Which of the plan's buckets is that of the API that gives many. */
+  readonly limitKey: string;
+  /** What this call asks for. */
+  readonly item: string;
+  /** The request for all of them; without authorization, as {@link CallPlan.request}. */
+  compose(items: readonly string[]): UpstreamRequest;
+  /**
+   * Splits a good answer: what each would have been answered by itself, in the order of `items`. `undefined` where the
+   * answer does not tell: such a call has to be made by itself.
+   */
+  split(exchange: Exchange, items: readonly string[]): readonly (Exchange | undefined)[];
+}
+
 /** All that is known about a call before its first attempt; the same on every replica and after every restart. */
 export interface CallPlan {
   /** Bounded label of the API, e.g. `POST /open-apis/im/v1/messages`. */
@@ -46,6 +68,8 @@ export interface CallPlan {
   /** Resource on which the upstream takes one call at a time (a table, a folder, a card), where it has one. */
   readonly serial?: string;
   readonly token: TokenNeed | undefined;
+  /** How it goes with others while quota is short; absent: by itself, always. */
+  readonly batch?: BatchForm;
   /**
    * Complete but for authorization and per-attempt headers; holds the platform's idempotency key, derived from the id.
    * Built anew, and the same, each time it is read: thousands of calls wait, few are under way.

@@ -8,12 +8,12 @@ import type { GroupRule, Profile, RateWindow } from '../ports/profile.ts';
 
 /** What is known about a configured upstream. */
 export function profileOf(
-  { name, profile, baseUrl, limits, idempotencyKey, groups }: UpstreamConfig,
+  { name, profile, baseUrl, limits, batching, idempotencyKey, groups }: UpstreamConfig,
   apps: Config['apps'],
 ): Profile {
   const shared = { upstream: name, baseUrl, groups: groups.map(ruleOf) };
   return profile === 'feishu'
-    ? feishuProfile({ ...shared, apps, ...(limits.length > 0 ? { limits: { '*': limits } } : {}) })
+    ? feishuProfile({ ...shared, apps, batching, ...(limits.length > 0 ? { limits: { '*': limits } } : {}) })
     : httpProfile({ ...shared, limits, idempotencyKey });
 }
 

@@ -32,6 +32,7 @@ export interface BenchUpstream {
   readonly concurrency?: number;
   readonly bucketConcurrency?: number;
   readonly bulkSpreadMs?: number;
+  readonly batching?: boolean;
   readonly attemptMs?: number;
   readonly limits?: readonly RateWindow[];
   readonly retry?: Partial<RetryOptions> | 'off';
@@ -121,6 +122,7 @@ function profileOf(name: string, settings: BenchUpstream): Profile {
   return feishuProfile({
     upstream: name,
     apps: [{ id: 'cli_a' }],
+    batching: settings.batching ?? false,
     baseUrl: 'https://open.feishu.cn',
     ...(limits.length > 0 ? { limits: { '*': limits } } : {}),
   });

@@ -1,8 +1,9 @@
 import { type Call, methodOf } from '../../model/call.ts';
 import { encodeBody, encodeTarget } from '../../model/request-body.ts';
-import type { CallPlan, GroupRule, Profile, RateWindow, Unplannable } from '../../ports/profile.ts';
+import type { CallPlan, GroupRule, LimitKey, Profile, RateWindow, Unplannable } from '../../ports/profile.ts';
 import type { TokenNeed } from '../../ports/token-source.ts';
 
+import { batchFormOf, batchTwinOf } from './batch-forms.ts';
 import { type Api, apiCatalogue, serviceOf } from './catalogue/apis.ts';
 import { classifyFeishu } from './classify.ts';
 import { limitKeys, type Placed, serialKey } from './limits.ts';
@@ -22,6 +23,8 @@ export interface FeishuProfileOptions {
   readonly limits?: Readonly<Record<string, readonly RateWindow[]>>;
   /** Groups of its APIs; of several that fit the first counts. */
   readonly groups?: readonly GroupRule[];
+  /** Whether calls may go together where an API gives many of the same; default: each by itself. */
+  readonly batching?: boolean;
 }
 
 /** The tenant in keys and tokens of a call that names none: a self-built app has just one. */
@@ -42,6 +45,25 @@ export function feishuProfile(options: FeishuProfileOptions): Profile {
   const serviceKey = (path: string): string => {
     const service = serviceOf(path);
     return catalogue.services.has(service) ? service : 'other';
+  };
+
+  const windowsOf = (label: string): readonly RateWindow[] | undefined =>
+    options.limits?.[label] ?? options.limits?.['*'];
+
+  /**
+   * How a call goes with others, and its buckets then: also that of the API that gives many, because nobody knows beforehand
+   * which of the two it will be.
+   */
+  const withOthers = (placed: Placed, own: readonly LimitKey[], token: TokenNeed | undefined, group = '') => {
+    const many = batchTwinOf(placed.label);
+    if (many === undefined) return undefined;
+    const known = new Set(own.map(({ key }) => key));
+    const twins = limitKeys({ ...placed, label: many, api: catalogue.byLabel(many) }, windowsOf(many));
+    const { app, tenant, label, params, call } = placed;
+    const who = JSON.stringify([upstream, group, app, tenant, token?.as ?? '']);
+    const form = batchFormOf({ call, label, params, prefix, who, limitKey: twins[0]?.key ?? '' });
+    if (form === undefined) return undefined;
+    return { form, limits: [...own, ...twins.filter(({ key }) => !known.has(key))] };
   };
 
   const plan = (call: Call, id: string): CallPlan | Unplannable => {
@@ -67,14 +89,20 @@ export function feishuProfile(options: FeishuProfileOptions): Profile {
     };
     const serial = serialKey(placed);
     const group = groups.find((one) => one.has(call.path, api?.tier ?? []))?.name;
+    const limits = limitKeys(placed, windowsOf(label));
+    const batch =
+      options.batching === true && keyed.repeat.kind === 'always'
+        ? withOthers(placed, limits, token, group)
+        : undefined;
     return {
       api: label,
       breakerKey: `${base.host}/${group === undefined ? serviceKey(call.path) : `group/${group}`}`,
       ...(group === undefined ? {} : { group }),
-      limits: limitKeys(placed, options.limits?.[label] ?? options.limits?.['*']),
+      limits: batch?.limits ?? limits,
       repeat: keyed.repeat,
       ...(serial === undefined ? {} : { serial }),
       token,
+      ...(batch === undefined ? {} : { batch: batch.form }),
       get request() {
         const body = encodeBody(keyed.call, id);
         return {

@@ -34,6 +34,7 @@ function stepOf({ door, claim }: Job): 'claim' | 'door' | 'attempt' | 'settle' {
 
 function underWay(job: Job, house: Looked): Wait[] {
   const { destination, plan } = job;
+  if (job.seat === 'ride') return [inBatch(job)];
   switch (stepOf(job)) {
     case 'claim':
       return [claimStore(job, house)];
@@ -66,6 +67,15 @@ function underWay(job: Job, house: Looked): Wait[] {
   }
 }
 
+function inBatch({ destination: { name, attemptMs } }: Job): Wait {
+  return {
+    what: 'answer',
+    on: name,
+    why: 'it goes in one request with others of its API, because there is not quota for each',
+    cure: `nothing: the request is given up after ${attemptMs} ms, and a call that missed it goes with another`,
+  };
+}
+
 function claimStore(job: Job, { claims }: Looked): Wait {
   return claims.ready()
     ? { what: 'claim', on: job.id, why: 'the store of claims is being asked', cure: 'nothing' }
@@ -84,7 +94,7 @@ function inRoom(job: Job, room: string, house: Looked): Wait[] {
   const kind = room.split(':', 1)[0] ?? '';
   switch (kind) {
     case 'limit':
-      return [{ ...quota(job, room.slice(`limit:${job.destination.name}:`.length), house), ...more }];
+      return [{ ...quota(job, bucketOf(room, job), house), ...more }];
     case 'breaker':
       return [{ ...breaker(job, house), ...more }];
     case 'paused':
@@ -143,4 +153,9 @@ function hanging({ destination }: Job, house: Looked): Wait[] {
     if (oldest === undefined || item.lastAttemptMs < oldest.lastAttemptMs) oldest = item;
   }
   return oldest === undefined ? [] : underWay(oldest, house);
+}
+
+/** The key of the bucket; behind it may stand what those ask who can go together. */
+function bucketOf(room: string, { destination: { name } }: Job): string {
+  return room.slice(`limit:${name}:`.length).split('\n', 1)[0] ?? '';
 }

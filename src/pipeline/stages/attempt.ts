@@ -9,6 +9,7 @@ import { attemptTimeoutMs } from '../../operators/timeout/deadline.ts';
 import type { Traces } from '../../operators/trace/traces.ts';
 import type { Token } from '../../ports/token-source.ts';
 import { attemptView } from '../attempt-view.ts';
+import { type CrewContext, crewOf, startOf } from '../crew.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
 import { cancelledEnding, isCancelled, keyHolds, mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
@@ -19,7 +20,7 @@ import type { WaitReason } from '../waits.ts';
 import { withoutToken } from '../without-token.ts';
 
 /** What attempt needs. */
-export interface AttemptContext extends Waiting {
+export interface AttemptContext extends Waiting, CrewContext {
   /** An attempt with less than this before the deadline is not made. */
   readonly minWorkMs: number;
   readonly pauses: Pick<Pauses, 'has'>;
@@ -53,11 +54,28 @@ interface Running extends AttemptContext {
 
 function begin(work: Claimed | Ended, context: Running): Step {
   if (work.kind === 'ended') return work;
-  const { plan, destination, deadlineMs } = work.job;
+  const { deadlineMs } = work.job;
   const { clock } = context;
   if (isCancelled(work.job)) return ended(work, cancelledEnding(work.job, clock.now()));
   // Who is too late needs neither token nor slot.
   if (work.job.outOfTime || deadlineMs - clock.now() < context.minWorkMs) return ended(work, tooLate(work.job));
+  if (work.job.seat === 'ride') return ride(work, context);
+  const boarding$ = work.job.seat === 'lead' ? context.batches.boarding(work.job) : undefined;
+  return boarding$ === undefined ? withToken(work, context) : andThen(boarding$, () => withToken(work, context));
+}
+
+/** Its start is that of another; where that one leaves without it, it waits for its turn again. */
+function ride({ job, turn }: Claimed, { batches, turns, clock }: Running): Step {
+  return andThen(batches.ride(job), (ridden): Attempted | undefined => {
+    if (ridden !== undefined) return { kind: 'attempted', job, turn, ...ridden };
+    turns.back(job, turn, clock.now());
+    return undefined;
+  });
+}
+
+function withToken(work: Claimed, context: Running): Step {
+  const { plan, destination } = work.job;
+  const { clock } = context;
   if (plan.token === undefined || destination.tokens === undefined) return inSlot(work, undefined, context);
   const askedMs = clock.now();
   return andThen(destination.tokens.get(plan.token), (reply): Step => {
@@ -123,29 +141,26 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
   if (openUntilMs !== undefined) return without(refusedByBreaker(work, openUntilMs, context));
   answered ??= destination.limiter.take(plan.limits, nowMs, job.appointed);
   job.appointed = answered.kind === 'wait' && answered.appointed === true;
+  if (job.appointed && answered.kind === 'wait') context.batches.appointed(job, answered.untilMs);
   if (answered.kind === 'ask') return askFirst(work, token, free, context);
   if (answered.kind === 'wait') return without(waits(work, 'rate-limit', answered.untilMs, context));
   context.turns.granted(job);
   const permit = breaker?.acquire(nowMs, destination.slots.inUse);
   if (permit?.kind === 'refused') return without(refusedByBreaker(work, permit.untilMs, context));
 
-  const waited = job.starts(nowMs);
-  const started = { atMs: nowMs, wallMs: clock.wall(), waited, span: job.received.trace?.attempt() };
-  const { request } = plan;
+  const started = startOf(job, clock);
+  const crew = crewOf(job, timeoutMs, context);
+  const request = crew?.request ?? plan.request;
   const carried = carriedBy(job, started.span, context);
   const headers = Object.assign({}, request.headers, carried, destination.own?.headers(attemptView(job)));
   if (token !== undefined) headers['authorization'] = `Bearer ${token.value}`;
   return andThen(
-    destination.upstream.send({ ...request, headers }, timeoutMs),
-    (exchange): Attempted => ({
-      kind: 'attempted',
-      job,
-      turn,
-      exchange: token === undefined ? exchange : withoutToken(exchange, token.value),
-      started,
-      permit,
-      tokenVersion: token?.version,
-    }),
+    destination.upstream.send({ ...request, headers }, crew?.timeoutMs ?? timeoutMs),
+    (raw): Attempted | Observable<Attempted> => {
+      const exchange = token === undefined ? raw : withoutToken(raw, token.value);
+      const own: Attempted = { kind: 'attempted', job, turn, exchange, started, permit, tokenVersion: token?.version };
+      return crew === undefined ? own : crew.arrive(own);
+    },
     () => {
       free();
       // Recorded by classify before this runs; what was aborted in between counts neither way.

@@ -39,7 +39,9 @@ export function classify(context: ClassifyContext): OperatorFunction<Attempted |
 
 function judge(attempted: Attempted, context: ClassifyContext): Judged {
   const { clock, log, lanes, instruments } = context;
-  const { job, turn, exchange, started, permit, tokenVersion } = attempted;
+  const { job, turn, exchange, started, permit, tokenVersion, batch } = attempted;
+  // Of a request that several calls went in, the others hear once.
+  const reports = batch?.reports() ?? true;
   const { destination, plan } = job;
   const nowMs = clock.now();
   const ms = nowMs - started.atMs;
@@ -48,19 +50,20 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
 
   const { breaker } = job;
   // Charged only while the bucket was healthy: an outage must not use up a record.
-  const charged = effect === 'failure' ? (breaker?.healthy(nowMs) ?? true) : isFailure(verdict);
+  const counts = effect === 'failure' ? (breaker?.healthy(nowMs) ?? true) : isFailure(verdict);
+  const charged = batch?.charged(counts) ?? counts;
   if (breaker !== undefined && permit !== undefined) {
     if (effect === 'neutral') breaker.release(permit);
     else breaker.record(permit, nowMs, effect === 'failure', ms);
   }
-  if (effect === 'success') destination.width.answered(nowMs, destination.slots.inUse);
+  if (reports && effect === 'success') destination.width.answered(nowMs, destination.slots.inUse);
   // While the breaker is not closed its own slow start holds the load down, and a timeout tells of the outage.
-  if (verdict.kind === 'timeout' && charged) destination.width.timedOut(started.atMs, nowMs);
-  if (verdict.class === 'rate-limited' || verdict.class === 'quota') {
+  if (reports && verdict.kind === 'timeout' && charged) destination.width.timedOut(started.atMs, nowMs);
+  if (reports && (verdict.class === 'rate-limited' || verdict.class === 'quota')) {
     rest(attempted, verdict, context);
   }
   if (verdict.class === 'success' || verdict.class === 'duplicate') {
-    destination.budget(plan.breakerKey).onSuccess();
+    if (reports) destination.budget(plan.breakerKey).onSuccess();
     destination.brake.onSuccess();
   }
   // Only now: who is woken starts at once, and must find the bucket cooled down.
@@ -81,13 +84,13 @@ function judge(attempted: Attempted, context: ClassifyContext): Judged {
   }
   instruments.attempted(job, verdict, ms);
   destination.own?.judged(attemptView(job), verdict, ms);
-  instruments.drewQuota(job, started.waited?.what === 'rate-limit' ? started.waited.ms : 0);
-  job.attempted(started, ms, verdict);
+  if (batch === undefined) instruments.drewQuota(job, started.waited?.what === 'rate-limit' ? started.waited.ms : 0);
+  job.attempted(started, ms, verdict, batch);
   const answer: Answer | undefined =
     exchange.kind === 'answered'
       ? { status: exchange.status, contentType: exchange.headers['content-type'], body: exchange.body }
       : undefined;
-  return { kind: 'judged', job, turn, verdict, charged, tokenVersion, answer };
+  return { kind: 'judged', job, turn, verdict, charged, tokenVersion, answer, batch };
 }
 
 /** What an upstream says about a failure may repeat a secret, or what nobody should see of the call. */
@@ -101,12 +104,13 @@ function covered(verdict: Verdict, { job: { call, destination }, exchange }: Att
 
 /** A refusal: the bucket rests, on all replicas, until the server's time is over. */
 function rest(
-  { job, started }: Attempted,
+  { job, started, batch }: Attempted,
   verdict: Verdict,
   { clock, random, log, instruments }: ClassifyContext,
 ): void {
   const { destination, plan } = job;
-  const limit = plan.limits.find(({ key }) => key === verdict.limitKey) ?? plan.limits[0];
+  const refusedKey = verdict.limitKey ?? (batch === undefined ? undefined : plan.batch?.limitKey);
+  const limit = plan.limits.find(({ key }) => key === refusedKey) ?? plan.limits[0];
   if (limit === undefined) return;
   instruments.quotaRefused(job, limit);
   const askedMs = verdict.askedMs > 0 ? verdict.askedMs : verdict.class === 'quota' ? longestCoolDownMs : undefined;

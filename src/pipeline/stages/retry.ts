@@ -102,9 +102,10 @@ function again(work: Judged, nowMs: number, context: RetryContext): Next | Obser
 }
 
 /** Another attempt, if the ladder has one. */
-function tryOn({ job, verdict }: Judged, nowMs: number, { random }: RetryContext, exhausted: Next): Next {
+function tryOn({ job, verdict, batch }: Judged, nowMs: number, { random }: RetryContext, exhausted: Next): Next {
   const { destination, plan } = job;
   if (destination.retry === undefined) return exhausted;
+  const budget = destination.budget(plan.breakerKey);
   const serialised = verdict.kind === 'conflict' || verdict.kind === 'wait';
   const step = destination.retry.after(
     {
@@ -115,7 +116,7 @@ function tryOn({ job, verdict }: Judged, nowMs: number, { random }: RetryContext
       askedMs: Math.max(verdict.askedMs, serialised ? conflictWaitMs(random) : 0),
       elapsedMs: nowMs - job.visitStartedMs,
     },
-    destination.budget(plan.breakerKey),
+    batch?.budget(budget) ?? budget,
   );
   switch (step.do) {
     case 'wait':

@@ -5,6 +5,7 @@ import { type FairLanes, type Gate, go } from '../../operators/lanes/fair-lanes.
 import { inLanes, type Place } from '../../operators/lanes/in-lanes.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { AssignedPartition } from '../../ports/record-source.ts';
+import type { Batches } from '../batches.ts';
 import { halfHourOf } from '../half-hour.ts';
 import { freshAnswer, mayHaveFallback, maySaveCall } from '../has-fallback.ts';
 import type { Decoded, Job, Scheduled } from '../job.ts';
@@ -21,6 +22,7 @@ export interface ScheduleContext {
   readonly lanes: FairLanes<Decoded>;
   readonly demand: Demand;
   readonly turns: Turns;
+  readonly batches: Batches;
   readonly overflow: Overflow;
   /** Turns out at once, over all upstreams, until their terminal records are durable. */
   readonly maxInTurn: number;
@@ -34,7 +36,7 @@ export interface ScheduleContext {
  * Emits a turn; the lane goes on when the turn ends.
  */
 export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Scheduled> {
-  const { lanes, turns, overflow, demand, maxInTurn, clock, timers } = context;
+  const { lanes, turns, batches, overflow, demand, maxInTurn, clock, timers } = context;
   const place = (item: Decoded): Place => {
     if (item.kind !== 'call' || overflow.comes(item)) return placeOf(item);
     return { ...placeOf(item), lane: undefined };
@@ -47,6 +49,7 @@ export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Sc
         if (item.kind === 'call') {
           item.spent.leftBuffers(clock.now());
           turns.begin(item);
+          if (item.seat !== 'none') batches.begins(item);
         }
       }),
     );
@@ -77,6 +80,7 @@ export function laneOf({ partition }: AssignedPartition, key: string | undefined
 /** What the gate of the lanes looks at. */
 interface GateContext {
   readonly turns: Turns;
+  readonly batches: Batches;
   readonly lines: Lines;
   readonly overflow: Overflow;
   readonly pauses: Pick<Pauses, 'has' | 'placeOf'>;
@@ -94,7 +98,7 @@ const cancelLookMs = 1_000;
 export function gate(
   item: Decoded,
   nowMs: number,
-  { turns, lines, overflow, pauses, minWorkMs, wall }: GateContext,
+  { turns, batches, lines, overflow, pauses, minWorkMs, wall }: GateContext,
 ): Gate {
   if (item.kind !== 'call' || item.over) return go;
   // It ends out of its turn, which takes an answer of the claims' store: then what is left of it goes.
@@ -105,6 +109,7 @@ export function gate(
   }
   item.adoptPolicies();
   item.needsNothing = false;
+  item.seat = 'none';
   const lastStartMs = item.deadlineMs - minWorkMs;
   const wait = (job: Job, why: WaitReason, room: string, untilMs: number): Gate => {
     // Waiting past the last useful moment helps nobody: let it through to end as too late, or to its fallback.
@@ -140,6 +145,12 @@ export function gate(
     return wait(item, 'breaker', item.rooms.breaker, openUntilMs);
   }
   const { atMs, key } = destination.limiter.earliestMs(plan.limits, nowMs, item.appointed);
+  if (plan.batch !== undefined && !item.alone) {
+    const seat = batches.seatOf(item, plan.batch, atMs, nowMs);
+    if (typeof seat === 'number') return wait(item, 'rate-limit', batches.roomOf(item, plan.batch, key), seat);
+    item.seat = seat;
+    return go;
+  }
   if (atMs > nowMs) return wait(item, 'rate-limit', limitRoom(destination.name, key), atMs);
   return go;
 }

@@ -20,7 +20,7 @@ function batch({ query }: ApiCall): Job | Answer {
   const ids = typeof given === 'string' ? [given] : given;
   if (ids.length === 0) return fieldFailure('user_ids', '', 'user_ids is required');
   if (ids.length > mostIds) return fieldFailure('user_ids', '', `the max len is ${mostIds}`);
-  return { answer: () => ok({ items: ids.filter(isInRange).map(user) }) };
+  return { answer: () => ok({ items: ids.filter(isInRange).map((id) => user(id, query['user_id_type'])) }) };
 }
 
 function one({ params, query }: ApiCall): Job | Answer {
@@ -28,7 +28,7 @@ function one({ params, query }: ApiCall): Job | Answer {
   const kindFailure = failureOfKind(query['user_id_type']);
   if (kindFailure !== undefined) return kindFailure;
   if (!isInRange(id)) return failure(400, 41050, 'no user authority error');
-  return { answer: () => ok({ user: user(id) }) };
+  return { answer: () => ok({ user: user(id, query['user_id_type']) }) };
 }
 
 function failureOfKind(kind: unknown): Answer | undefined {
@@ -40,10 +40,12 @@ function isInRange(id: string): boolean {
   return !id.includes('missing');
 }
 
-function user(id: string): object {
+function user(id: string, kind: unknown): object {
+  const open = kind === 'union_id' ? id.replace(/^on_/, '') : kind === 'user_id' ? `ou_${id}` : id;
   return {
-    open_id: id,
-    union_id: `on_${id}`,
+    open_id: open,
+    union_id: kind === 'union_id' ? id : `on_${open}`,
+    ...(kind === 'user_id' ? { user_id: id } : {}),
     name: `User ${id}`,
     gender: 0,
     department_ids: ['0'],

@@ -43,6 +43,8 @@ describe('mistakes', () => {
   });
 
   it.each([
+    ['news: { baseUrl: http://n, batching: true }', 'upstreams.news.batching (FILE:1): is only for profile feishu'],
+    ['feishu: { batching: true, use: [./m.js] }', 'upstreams.feishu.batching (FILE:1): does not go with use'],
     ['feishu: { idempotencyKey: {} }', 'upstreams.feishu.idempotencyKey (FILE:1): is only for profile http'],
     [
       'news: { baseUrl: "http://n", idempotencyKey: { header: Authorization } }',
@@ -52,7 +54,7 @@ describe('mistakes', () => {
       'news: { baseUrl: "http://n", idempotencyKey: { header: "a b", windowMs: 0 } }',
       'upstreams.news.idempotencyKey.header (FILE:1): is "a b", must be a text: request header that carries the key',
     ],
-  ])('name an idempotency key that cannot be one: %s', (upstream, mistake) => {
+  ])('name what an upstream of that kind cannot have: %s', (upstream, mistake) => {
     expect(mistakes(`upstreams: { ${upstream} }`)[0]).toContain(mistake);
   });
 
