@@ -35,6 +35,8 @@ export interface HeldState {
   /** How the last attempt failed, for metrics. */
   readonly last: { readonly status: number; readonly errorType: string } | undefined;
   readonly attempts: readonly Attempt[];
+  /** When it was written, where the writer did not know the broker's clock: all times are by its own then. */
+  readonly ownMs?: number | undefined;
   /** The span that put it there, as a `traceparent`; absent: its trace is not kept. */
   readonly trace?: string | undefined;
 }
@@ -76,6 +78,7 @@ function isHeldState(value: unknown): value is HeldState {
     typeof state['origin'] === 'string' &&
     placeOf(state['origin']) !== undefined &&
     typeof state['why'] === 'string' &&
+    ['number', 'undefined'].includes(typeof state['ownMs']) &&
     ['string', 'undefined'].includes(typeof state['trace']) &&
     [...numbers, ...more].every((name) => typeof state[name] === 'number') &&
     Array.isArray(state['attempts'])

@@ -19,14 +19,23 @@ export class BrokerClock implements Clock {
   }
 
   wall(): number {
-    return this.#originMs === undefined ? this.#clock.wall() : this.#originMs + this.#clock.now();
+    return this.originMs + this.#clock.now();
+  }
+
+  /** Whether the broker has told; before that it is our own. */
+  get isKnown(): boolean {
+    return this.#originMs !== undefined;
+  }
+
+  /** What it shows where our monotonic one shows 0: has it moved, what was reckoned by it before is wrong by as much. */
+  get originMs(): number {
+    return this.#originMs ?? this.#clock.wall() - this.#clock.now();
   }
 
   /** A write was dated by the broker, whole milliseconds. @param sentMs monotonic: when it left here */
   dated(storedAtMs: number, sentMs: number): void {
     const leastMs = storedAtMs - this.#clock.now();
     const mostMs = Math.max(leastMs, storedAtMs + 1 - sentMs);
-    const originMs = this.#originMs ?? this.#clock.wall() - this.#clock.now();
-    this.#originMs = Math.min(Math.max(originMs, leastMs), mostMs);
+    this.#originMs = Math.min(Math.max(this.originMs, leastMs), mostMs);
   }
 }

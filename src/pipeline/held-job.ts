@@ -1,14 +1,14 @@
 import type { HeldState } from '../model/held.ts';
 import type { InRecord } from '../model/record.ts';
-import type { Clock } from '../ports/clock.ts';
 
+import type { BrokerClock } from './broker-clock.ts';
 import { Job } from './job.ts';
 import type { Received } from './received.ts';
 import type { Request } from './request.ts';
 import { type WaitReason, waitReasons } from './waits.ts';
 
 /** What a call takes with it into a delay topic. @param untilMs monotonic: not before */
-export function heldStateFor(job: Job, untilMs: number, why: WaitReason, brokerClock: Clock): HeldState {
+export function heldStateFor(job: Job, untilMs: number, why: WaitReason, brokerClock: BrokerClock): HeldState {
   const nowMs = brokerClock.now();
   const epochOf = (monotonicMs: number): number => Math.round(brokerClock.wall() + (monotonicMs - nowMs));
   const { firstAttemptMs, lastVerdict, longWait } = job;
@@ -31,6 +31,7 @@ export function heldStateFor(job: Job, untilMs: number, why: WaitReason, brokerC
     limitedMs: Math.round(job.limitedMs),
     last: lastVerdict === undefined ? undefined : { status: lastVerdict.status ?? 0, errorType: lastVerdict.errorType },
     attempts: job.attempts,
+    ownMs: brokerClock.isKnown ? undefined : epochOf(nowMs),
     trace: job.received.trace?.traceparent,
   };
 }
@@ -40,15 +41,27 @@ function notBeforeOf({ hop, notBeforeMs, restMs }: HeldState, { timestampMs }: I
   return hop <= 1 ? timestampMs + restMs : notBeforeMs;
 }
 
+/**
+ * The times of a state as monotonic ones. Those of a writer who knew only its own clock are moved by what that was off: the
+ * broker dated the record when it was written. Where the reader does not know better either, both are taken for one clock.
+ */
+export function timesOf({ ownMs }: HeldState, { timestampMs }: InRecord, brokerClock: BrokerClock) {
+  const offMs = ownMs === undefined || !brokerClock.isKnown ? 0 : timestampMs - ownMs;
+  const fromMs = brokerClock.now() - brokerClock.wall();
+  return (epochMs: number): number => fromMs + epochMs + offMs;
+}
+
 /** The call of a record that was read from a delay topic, where it stood. */
-export function resumed(received: Received, request: Request, state: HeldState, brokerClock: Clock): Job {
+export function resumed(received: Received, request: Request, state: HeldState, brokerClock: BrokerClock): Job {
   const nowMs = brokerClock.now();
   const wallMs = brokerClock.wall();
-  const monotonicOf = (epochMs: number): number => nowMs + (epochMs - wallMs);
+  const monotonicOf = timesOf(state, received.record, brokerClock);
   const job = new Job(received, request, monotonicOf(state.deadlineMs));
   const epochMs = notBeforeOf(state, received.record);
   job.spent.visitFromMs = monotonicOf(state.sinceMs);
-  job.longWait = { untilMs: monotonicOf(epochMs), epochMs, hop: state.hop };
+  // It was written before now: no more is left than was then, whatever the clocks say.
+  const untilMs = nowMs + Math.min(epochMs - wallMs, state.restMs);
+  job.longWait = { untilMs, epochMs, hop: state.hop };
   job.mayBeEarly = state.why === 'full-lane' && job.orderingKey !== undefined;
   job.attemptsMade = state.attemptsMade;
   job.charged = state.charged;

@@ -137,7 +137,6 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   });
   const overflow = new Overflow({
     clock,
-    brokerClock,
     lines,
     partitions,
     sink: parts.sink,

@@ -6,7 +6,7 @@ import type { ParkedCall, ParkedRegister, ParkedScope } from '../ports/parked-re
 import type { AssignedPartition } from '../ports/record-source.ts';
 
 import type { Job } from './job.ts';
-import { ParkedKeys } from './parked-keys.ts';
+import { type AwayCall, ParkedKeys } from './parked-keys.ts';
 import type { Received } from './received.ts';
 
 /** What is known of one partition. */
@@ -19,7 +19,7 @@ interface Held {
   readonly read$: Observable<Known>;
   known: Known | undefined;
   /** Those that are on their way out and not written down yet, by offset. */
-  readonly leaving: Map<number, ParkedCall>;
+  readonly leaving: Map<number, AwayCall>;
   /** Those of the calls outside that are back and have a place in their lane, by offset. */
   readonly here: Set<number>;
 }
@@ -67,7 +67,7 @@ export class Lines {
   }
 
   /** The call of the same key that is outside and has to end before this one. */
-  ahead({ orderingKey, received }: Job): ParkedCall | undefined {
+  ahead({ orderingKey, received }: Job): AwayCall | undefined {
     const keys = this.of(received.partition);
     if (keys === undefined || keys.size === 0 || orderingKey === undefined) return undefined;
     return keys.ahead(orderingKey, offsetOf(received));
@@ -76,7 +76,8 @@ export class Lines {
   /** A call is on its way out: from now on nobody of its key goes before it. Written down by {@link park}. */
   leaves({ orderingKey: key, received }: Job, awayMs: number): void {
     if (key === undefined) return;
-    const call = { key, offset: offsetOf(received), dueMs: Math.round(this.#parts.brokerClock.wall() + awayMs) };
+    const untilMs = this.#parts.brokerClock.now() + awayMs;
+    const call = { key, offset: offsetOf(received), untilMs, dueMs: this.#epochMs(untilMs) };
     const held = this.#heldOf(received.partition);
     held.here.delete(call.offset);
     held.leaving.set(call.offset, call);
@@ -90,7 +91,7 @@ export class Lines {
   }
 
   /** The first call of the same key that goes before this one and is not back: only when it is this one can have its turn. */
-  awaited({ orderingKey, received }: Job): ParkedCall | undefined {
+  awaited({ orderingKey, received }: Job): AwayCall | undefined {
     const held = this.#held.get(received.partition.partition);
     if (held?.known === undefined || orderingKey === undefined) return undefined;
     return held.known.keys.aheadBesides(orderingKey, offsetOf(received), held.here);
@@ -132,12 +133,11 @@ export class Lines {
   park(job: Job, untilMs: number): Observable<boolean> {
     const { received, orderingKey: key } = job;
     if (key === undefined) return of(true);
-    const { brokerClock, register, holds } = this.#parts;
-    const dueMs = Math.round(brokerClock.wall() + (untilMs - brokerClock.now()));
+    const { register, holds } = this.#parts;
     return andThen(this.#read(received.partition), ({ scope, keys }) => {
-      const call = { key, offset: offsetOf(received), dueMs };
+      const call: ParkedCall = { key, offset: offsetOf(received), dueMs: this.#epochMs(untilMs) };
       this.#held.get(received.partition.partition)?.here.delete(call.offset);
-      keys.add(call);
+      keys.add({ ...call, untilMs });
       return andThen(register.put(scope, call), (stored): Observable<boolean> => {
         if (stored) {
           this.#held.get(received.partition.partition)?.leaving.delete(call.offset);
@@ -148,6 +148,23 @@ export class Lines {
         return holds(received.partition) ? this.park(job, untilMs) : of(false);
       });
     });
+  }
+
+  /**
+   * Writes down anew until when a call is outside, which the broker's clock was not known for before. Emits once;
+   * `undefined` for one that is not outside any more, as far as is known here.
+   */
+  parkAnew(job: Job, untilMs: number): Observable<boolean> | undefined {
+    const { partition } = job.received;
+    const offset = offsetOf(job.received);
+    if (!this.holds(partition) || this.of(partition)?.has(offset) !== true) return undefined;
+    return this.#held.get(partition.partition)?.here.has(offset) === true ? undefined : this.park(job, untilMs);
+  }
+
+  /** When a call that is outside is due, monotonic. */
+  dueMs({ dueMs, untilMs }: AwayCall): number {
+    const { brokerClock } = this.#parts;
+    return untilMs ?? brokerClock.now() + (dueMs - brokerClock.wall());
   }
 
   /** Whether a partition still is ours. */
@@ -161,6 +178,11 @@ export class Lines {
     // What comes out of a delay topic is written down, also where nobody has looked there yet.
     const outside = received.held !== undefined || keys?.has(offsetOf(received)) === true;
     return outside ? this.#remove(received) : undefined;
+  }
+
+  #epochMs(monotonicMs: number): number {
+    const { brokerClock } = this.#parts;
+    return Math.round(brokerClock.wall() + (monotonicMs - brokerClock.now()));
   }
 
   #remove(received: Received): Observable<unknown> {

@@ -11,7 +11,6 @@ import type { Partitions } from './partitions.ts';
 /** What it needs. */
 export interface OverflowParts {
   readonly clock: Clock;
-  readonly brokerClock: Clock;
   readonly lines: Lines;
   readonly partitions: Pick<Partitions, 'passed'>;
   readonly minWorkMs: number;
@@ -131,12 +130,12 @@ export class Overflow {
 
   /** In how long the call of its key is back that goes before it; 0: nobody has looked yet whether there is one. */
   #behindMs(job: Job): number | undefined {
-    const { brokerClock, lines } = this.#parts;
+    const { clock, lines } = this.#parts;
     if (job.orderingKey === undefined) return undefined;
     if (this.isEarly(job)) return 1;
     if (lines.of(job.received.partition) === undefined) return 0;
     const awaited = lines.awaited(job);
-    return awaited && Math.max(1, awaited.dueMs - brokerClock.wall());
+    return awaited && Math.max(1, lines.dueMs(awaited) - clock.now());
   }
 
   #mayLeave(job: Job, nowMs: number): boolean {

@@ -1,11 +1,17 @@
 import type { ParkedCall } from '../ports/parked-register.ts';
 
+/** A call that is outside, as this worker knows it. */
+export interface AwayCall extends ParkedCall {
+  /** Not before, monotonic: of one that left from here, for which nobody's wall clock is needed. */
+  readonly untilMs?: number;
+}
+
 /** Calls of one key that wait outside, by offset. */
 interface Line {
   /** Ascending, from `first` on; those that are not in `calls` any more are passed over when they come first. */
   offsets: number[];
   first: number;
-  readonly calls: Map<number, ParkedCall>;
+  readonly calls: Map<number, AwayCall>;
 }
 
 /** The keys of one partition that have calls outside, and which of those comes first. No I/O, no clock. */
@@ -13,7 +19,7 @@ export class ParkedKeys {
   readonly #lines = new Map<string, Line>();
   readonly #keyOf = new Map<number, string>();
 
-  constructor(calls: Iterable<ParkedCall> = []) {
+  constructor(calls: Iterable<AwayCall> = []) {
     for (const call of calls) this.add(call);
   }
 
@@ -32,7 +38,7 @@ export class ParkedKeys {
   }
 
   /** A call leaves, or waits anew. */
-  add(call: ParkedCall): void {
+  add(call: AwayCall): void {
     const { key, offset } = call;
     if (this.#keyOf.get(offset) !== key) this.remove(offset);
     let line = this.#lines.get(key);
@@ -53,7 +59,7 @@ export class ParkedKeys {
   }
 
   /** The first call of a key, where it stands before that offset: it has to end first. */
-  ahead(key: string, offset: number): ParkedCall | undefined {
+  ahead(key: string, offset: number): AwayCall | undefined {
     const line = this.#lines.get(key);
     if (line === undefined) return undefined;
     for (; ; line.first++) {
@@ -65,7 +71,7 @@ export class ParkedKeys {
   }
 
   /** The first call of a key, before that offset, that is not among `besides`. */
-  aheadBesides(key: string, offset: number, besides: ReadonlySet<number>): ParkedCall | undefined {
+  aheadBesides(key: string, offset: number, besides: ReadonlySet<number>): AwayCall | undefined {
     const line = this.#lines.get(key);
     if (line === undefined) return undefined;
     for (let at = line.first; ; at++) {

@@ -8,6 +8,7 @@ import { isoTime } from '../model/time.ts';
 import { traceHeaders } from '../model/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
 
+import type { BrokerClock } from './broker-clock.ts';
 import { heldStateFor } from './held-job.ts';
 import type { Decoded, Ending, Job } from './job.ts';
 import type { RecordTrace } from './trace/record-trace.ts';
@@ -24,7 +25,7 @@ export interface Terminal {
 
 interface Clocks {
   readonly clock: Clock;
-  readonly brokerClock: Clock;
+  readonly brokerClock: BrokerClock;
 }
 
 /** Builds what is written for an ending, or for a wait outside; `undefined` for one that needs nothing written. */
@@ -65,7 +66,7 @@ export function terminalOf(item: Decoded, ending: Ending, { clock, brokerClock }
 function heldRecord(
   job: Job,
   { untilMs, why, awayMs }: Extract<Ending, { kind: 'held' }>,
-  brokerClock: Clock,
+  brokerClock: BrokerClock,
 ): Terminal {
   const { record, partition } = job.received;
   const headers = record.headers.filter(([name]) => name !== heldHeader);

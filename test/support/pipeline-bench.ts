@@ -54,6 +54,8 @@ export interface BenchOptions {
   readonly processSlots?: number;
   /** Where the spans of each worker go; default: nothing is traced. */
   readonly tracer?: Tracer;
+  /** How far the wall clock of each new worker is ahead of the broker's, which is right; default 0. */
+  readonly aheadMs?: () => number;
 }
 
 /** One worker of the bench: the real pipeline with its own upstream side. */
@@ -118,8 +120,8 @@ export class PipelineBench {
   createHouse(source: RecordSource = this.store.source('workers', inputTopics)): House {
     const { time } = this;
     const quota = this.#options.quota?.(time) ?? this.#quota;
-    const slots = new Slots(this.#options.processSlots ?? 256);
-    const process = { clock: time, timers: time, random: this.#random, slots, quota };
+    const { processSlots = 256, aheadMs = () => 0 } = this.#options;
+    const process = { clock: time, timers: time, random: this.#random, slots: new Slots(processSlots), quota };
     const destinations = new Map(
       Object.entries(this.#settings()).map(([name, settings]) => [
         name,
@@ -130,7 +132,7 @@ export class PipelineBench {
     return createHouse(
       {
         traces,
-        clock: time,
+        clock: { now: () => time.now(), wall: () => time.wall() + aheadMs() },
         timers: time,
         random: this.#random,
         log: this.log,
@@ -150,9 +152,7 @@ export class PipelineBench {
     const house = this.createHouse(source);
     const settled: Settled[] = [];
     let error: unknown;
-    const fail = (thrown: unknown): void => {
-      error = thrown;
-    };
+    const fail = (thrown: unknown): void => void (error = thrown);
     const running = new Subscription();
     running.add(
       dispatchPipeline(house)(house.source.event$).subscribe({

@@ -14,8 +14,9 @@ import { deadlineOf } from '../../operators/timeout/deadline.ts';
 import type { Traces } from '../../operators/trace/traces.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AssignedPartition, SourceEvent } from '../../ports/record-source.ts';
+import type { BrokerClock } from '../broker-clock.ts';
 import { atGroup, type Destination } from '../destination.ts';
-import { resumed } from '../held-job.ts';
+import { resumed, timesOf } from '../held-job.ts';
 import { type Decoded, type Ending, Job } from '../job.ts';
 import type { Outside, Received } from '../received.ts';
 import { traceOf } from '../trace/trace-of.ts';
@@ -28,7 +29,7 @@ export type Arrival<T = Decoded> =
 /** What decode needs. */
 export interface DecodeContext {
   readonly clock: Clock;
-  readonly brokerClock: Clock;
+  readonly brokerClock: BrokerClock;
   readonly clusterId: () => string;
   readonly destinations: ReadonlyMap<string, Destination>;
   /** `undefined`: nothing is traced. */
@@ -57,7 +58,7 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
     partition,
     record,
     origin,
-    readAtMs: state === undefined ? nowMs : nowMs + (state.firstReadMs - context.brokerClock.wall()),
+    readAtMs: state === undefined ? nowMs : timesOf(state, record, context.brokerClock)(state.firstReadMs),
     bytes: sizeOf(record),
     trace: traces && traceOf(record, { origin, readAtMs: nowMs, held: state?.trace }, traces),
     ...(tier === undefined ? {} : { held: outsideOf(record, tier, state, context.brokerClock) }),
@@ -103,10 +104,13 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
   return new Job(received, request, deadlineOf(call, record.timestampMs, context.clock));
 }
 
-/** The broker wrote down when the record came into its delay topic; there it stays as long as all others do. */
+/**
+ * The broker wrote down when the record came into its delay topic; there it stays as long as all others do, and no longer
+ * than that from now, whatever the clocks say.
+ */
 function outsideOf(record: InRecord, { waitMs }: DelayTier, state: HeldState | undefined, brokerClock: Clock): Outside {
   return {
-    dueMs: brokerClock.now() + (record.timestampMs + waitMs - brokerClock.wall()),
+    dueMs: brokerClock.now() + Math.min(record.timestampMs - brokerClock.wall(), 0) + waitMs,
     first: (state === undefined ? undefined : placeOf(state.origin)) ?? record,
   };
 }

@@ -4,9 +4,7 @@ import { shortestOutsideMs } from '../../model/delay-topics.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { FairLanes } from '../../operators/lanes/fair-lanes.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
-import type { ParkedCall } from '../../ports/parked-register.ts';
 import { isCancelled } from '../endings.ts';
 import type { Decoded, Ended, Job, Scheduled } from '../job.ts';
 import type { Overflow } from '../overflow.ts';
@@ -17,7 +15,6 @@ import { placeOf } from './schedule.ts';
 
 /** What hold needs. */
 export interface HoldContext extends Waiting {
-  readonly brokerClock: Clock;
   readonly log: Logger;
   readonly minWorkMs: number;
   readonly overflow: Overflow;
@@ -89,7 +86,7 @@ interface Wait {
 
 /** What a call has to wait for before it may be claimed; `undefined` for nothing. */
 function longestOf(job: Job, context: HoldContext): Wait | undefined {
-  const { lines, overflow, clock, brokerClock, log } = context;
+  const { lines, overflow, clock, log } = context;
   const { longWait, leaving } = job;
   const ahead = lines.ahead(job);
   const isEarly = overflow.isEarly(job);
@@ -100,7 +97,7 @@ function longestOf(job: Job, context: HoldContext): Wait | undefined {
   if (longWait !== undefined) waits.push({ untilMs: longWait.untilMs, why: job.waitingFor ?? 'retry' });
   if (leaving !== undefined) waits.push(leaving);
   if (ahead !== undefined) {
-    const untilMs = behind(ahead, brokerClock);
+    const untilMs = behind(lines.dueMs(ahead), nowMs);
     if (untilMs === undefined) {
       log.error(
         { key: ahead.key, offset: ahead.offset },
@@ -130,9 +127,8 @@ const longestLookMs = 3_600_000;
 const lostAfterMs = 24 * 3_600_000;
 
 /** Until when to stand behind a call that is outside: until it is due; the later it is, the longer. `undefined`: it is lost. */
-function behind({ dueMs }: ParkedCall, brokerClock: Clock): number | undefined {
-  const nowMs = brokerClock.now();
-  const lateMs = brokerClock.wall() - dueMs;
+function behind(dueMs: number, nowMs: number): number | undefined {
+  const lateMs = nowMs - dueMs;
   if (lateMs > lostAfterMs) return undefined;
   return lateMs < 0 ? nowMs - lateMs : nowMs + Math.max(soonestLookMs, Math.min(lateMs, longestLookMs));
 }

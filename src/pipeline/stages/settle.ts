@@ -51,6 +51,9 @@ const mostStoredChars = 256 * 1024;
 // A topic that takes not even the bare record is misconfigured: its owner is told, the record is held, nothing is lost.
 const misfitLookMs = 30_000;
 
+// What is written down by a clock that was wrong by less does no harm: so long is the soonest look after who is late.
+const clockSlackMs = 1_000;
+
 /**
  * Writes the terminal record down, or for a call with a long wait its record in a delay topic: first into the claim, so
  * that a crash repeats the record and not the call, then into its topic, acknowledged by all replicas. Only then is the
@@ -120,9 +123,16 @@ function parkAndWrite(ended: Ended, terminal: Terminal, context: SettleContext):
   const { item, ending } = ended;
   if (ending.kind !== 'held' || item.kind !== 'call' || !context.partitions.holds(item.received.partition))
     return write(ended, terminal, context);
-  return andThen(context.lines.park(item, ending.untilMs), (stands) =>
-    stands && item.orderingKey !== undefined ? append(ended, terminal, context) : write(ended, terminal, context),
-  );
+  const { lines, brokerClock } = context;
+  const { originMs } = brokerClock;
+  return andThen(lines.park(item, ending.untilMs), (stands) => {
+    if (!stands || item.orderingKey === undefined) return write(ended, terminal, context);
+    return append(ended, terminal, context, () => {
+      const isWrong = Math.abs(brokerClock.originMs - originMs) > clockSlackMs;
+      const parked$ = isWrong ? lines.parkAnew(item, ending.untilMs) : undefined;
+      return parked$ === undefined ? settled(ended, context) : andThen(parked$, () => settled(ended, context));
+    });
+  });
 }
 
 /** Writes the terminal record. A partition that was lost meanwhile gets it from its next owner, out of the claim. */
@@ -131,14 +141,20 @@ function write(ended: Ended, terminal: Terminal, context: SettleContext): Observ
   return isOurs ? append(ended, terminal, context) : settled(ended, context);
 }
 
-function append(ended: Ended, { record }: Terminal, context: SettleContext): Observable<Settled> {
+/** @param next once the record stands */
+function append(
+  ended: Ended,
+  { record }: Terminal,
+  context: SettleContext,
+  next = () => unpark(ended, context),
+): Observable<Settled> {
   if (ended.item.kind === 'call') ended.item.writesTo = record.topic;
   const { clock, brokerClock } = context;
   const sentMs = clock.now();
   return andThen(context.sink.append(record), (ack) => {
     if (ack.kind !== 'written') return smaller(ended, ack.limitBytes, context);
     if (ack.storedAtMs !== undefined) brokerClock.dated(ack.storedAtMs, sentMs);
-    return unpark(ended, context);
+    return next();
   });
 }
 
