@@ -166,9 +166,14 @@ export class Batches {
     this.#riders.get(rider)?.(ridden);
   }
 
-  /** A call gave its turn back or has ended: who was to ride with it waits for another. */
+  /** A call gave its turn back or has ended. */
   left(job: Job): void {
     job.seat = 'none';
+    this.goesAlone(job);
+  }
+
+  /** It may take long before this one is sent, if at all: who was to ride with it waits for another. */
+  goesAlone(job: Job): void {
     for (const rider of this.#wagons.gone(job)) this.home(rider, undefined);
   }
 

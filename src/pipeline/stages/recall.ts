@@ -4,6 +4,7 @@ import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { CachedAnswer } from '../../ports/answer-cache.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Batches } from '../batches.ts';
 import { answerKey, freshAnswer, maySaveCall } from '../has-fallback.ts';
 import type { Instruments } from '../instruments.ts';
 import type { Claimed, Ended, Job } from '../job.ts';
@@ -11,6 +12,7 @@ import { cachedResponse, resultOf } from '../live-result.ts';
 
 /** What recall needs. */
 export interface RecallContext {
+  readonly batches: Batches;
   readonly clock: Clock;
   readonly instruments: Instruments;
 }
@@ -52,8 +54,10 @@ function fromOthers(
   const { answers, name } = job.destination;
   const key = `${name} ${answerKey(job)}`;
   const waiting = asking.get(key);
-  if (waiting !== undefined)
+  if (waiting !== undefined) {
+    context.batches.goesAlone(job);
     return after(waiting).pipe(map(() => fromMemory(work, 'memory', context) ?? live(work, context)));
+  }
   const others = new Set<() => void>();
   asking.set(key, others);
   job.door.left = () => {

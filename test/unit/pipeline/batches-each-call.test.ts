@@ -124,3 +124,21 @@ describe('calls whose claims take their time', () => {
     expect([house.lanes.inTurn, house.lanes.size, house.keeper.size]).toEqual([0, 0, 0]);
   });
 });
+
+it('a call that waits for the answer to the same question keeps nobody who would ride with it', () => {
+  const bench = contacts({ feishu: { cacheMs: 60_000 } });
+  bench.upstream().script = (attempt) => ({
+    ...contactsScript(attempt),
+    afterMs: attempt.path.includes('same') ? 5_000 : 0,
+  });
+  bench.start();
+  bench.call(contact('first', {}, 'ou_same'));
+  bench.run(100);
+  bench.call(contact('second', {}, 'ou_same'));
+  ask(bench, 40);
+  bench.run(4_000);
+  expect(bench.results).toHaveLength(40);
+  bench.run(5_000);
+  const sources = new Map(bench.results.map(({ id, source }) => [id, source]));
+  expect([sources.get('first'), sources.get('second')]).toEqual(['live', 'cache']);
+});
