@@ -58,6 +58,19 @@ export function heldStateOf({ headers }: Pick<InRecord, 'headers'>): HeldState |
   return isHeldState(state) ? state : undefined;
 }
 
+/** When the wait of a record is over, on the broker's clock: fixed when it was first stored, whoever reads it when. */
+export function notBeforeOf(
+  { hop, notBeforeMs, restMs }: HeldState,
+  { timestampMs }: Pick<InRecord, 'timestampMs'>,
+): number {
+  return hop <= 1 ? timestampMs + restMs : notBeforeMs;
+}
+
+/** How far the other times of a record are behind the broker's clock, where it was written by another one. */
+export function offMs({ ownMs }: HeldState, { timestampMs }: Pick<InRecord, 'timestampMs'>): number {
+  return ownMs === undefined ? 0 : timestampMs - ownMs;
+}
+
 function isHeldState(value: unknown): value is HeldState {
   if (typeof value !== 'object' || value === null) return false;
   const state = value as Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import type { HeldState } from '../model/held.ts';
+import { type HeldState, notBeforeOf, offMs } from '../model/held.ts';
 import type { InRecord } from '../model/record.ts';
 
 import type { BrokerClock } from './broker-clock.ts';
@@ -36,19 +36,13 @@ export function heldStateFor(job: Job, untilMs: number, why: WaitReason, brokerC
   };
 }
 
-/** When the wait of a record is over, on the broker's clock: fixed when it was first stored, whoever reads it when. */
-function notBeforeOf({ hop, notBeforeMs, restMs }: HeldState, { timestampMs }: InRecord): number {
-  return hop <= 1 ? timestampMs + restMs : notBeforeMs;
-}
-
 /**
  * The times of a state as monotonic ones. Those of a writer who knew only its own clock are moved by what that was off: the
  * broker dated the record when it was written. Where the reader does not know better either, both are taken for one clock.
  */
-export function timesOf({ ownMs }: HeldState, { timestampMs }: InRecord, brokerClock: BrokerClock) {
-  const offMs = ownMs === undefined || !brokerClock.isKnown ? 0 : timestampMs - ownMs;
-  const fromMs = brokerClock.now() - brokerClock.wall();
-  return (epochMs: number): number => fromMs + epochMs + offMs;
+export function timesOf(state: HeldState, record: InRecord, brokerClock: BrokerClock) {
+  const fromMs = brokerClock.now() - brokerClock.wall() + (brokerClock.isKnown ? offMs(state, record) : 0);
+  return (epochMs: number): number => fromMs + epochMs;
 }
 
 /** The call of a record that was read from a delay topic, where it stood. */

@@ -2,7 +2,7 @@ import { defer, EMPTY, merge, mergeMap, type Observable, of, reduce } from 'rxjs
 
 import { firstOrigin, roundOf } from '../model/dead-letter.ts';
 import { delayTopics } from '../model/delay-topics.ts';
-import { heldStateOf } from '../model/held.ts';
+import { heldStateOf, notBeforeOf } from '../model/held.ts';
 import { jsonOrText } from '../model/json-levels.ts';
 import { type InRecord, placeOf } from '../model/record.ts';
 import { isTree } from '../model/schema-words.ts';
@@ -65,5 +65,5 @@ function offsetOf({ state }: HeldCall): number {
 
 function isOfLine(first: HeldCall, held: HeldCall): boolean {
   const sameKey = first.key !== undefined && first.key === held.key && first.record.partition === held.record.partition;
-  return sameKey && first.state.why !== 'order' && first.state.notBeforeMs >= held.record.timestampMs;
+  return sameKey && first.state.why !== 'order' && notBeforeOf(first.state, first.record) >= held.record.timestampMs;
 }

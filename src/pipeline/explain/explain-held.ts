@@ -1,5 +1,5 @@
 import type { Explanation, Wait } from '../../model/explanation.ts';
-import type { HeldState } from '../../model/held.ts';
+import { type HeldState, notBeforeOf, offMs } from '../../model/held.ts';
 import type { InRecord } from '../../model/record.ts';
 import { isoTime } from '../../model/time.ts';
 import type { WaitReason } from '../waits.ts';
@@ -28,7 +28,7 @@ export function explainHeld(ref: string, held: HeldCall, first?: HeldCall): Expl
   return {
     ref,
     where: 'elsewhere',
-    summary: `It waits in ${record.topic}, outside of all workers, until ${isoTime(state.notBeforeMs)}: ${waits.map(({ why }) => why).join('; ')}.`,
+    summary: `It waits in ${record.topic}, outside of all workers, until ${isoTime(notBeforeOf(state, record))}: ${waits.map(({ why }) => why).join('; ')}.`,
     id,
     ...(at === undefined ? {} : { at }),
     steps: [
@@ -40,26 +40,28 @@ export function explainHeld(ref: string, held: HeldCall, first?: HeldCall): Expl
     ],
     waits,
     attempts: state.attempts,
-    next: { attempt: state.attemptsMade + 1, notBefore: isoTime(state.notBeforeMs) },
-    deadline: isoTime(state.deadlineMs),
+    next: { attempt: state.attemptsMade + 1, notBefore: isoTime(notBeforeOf(state, record)) },
+    deadline: isoTime(state.deadlineMs + offMs(state, record)),
   };
 }
 
-function delay({ record, state }: HeldCall): Wait {
+function delay(held: HeldCall): Wait {
+  const { record, state } = held;
   const what = Object.hasOwn(waitWords, state.why) ? waitWords[state.why as WaitReason] : state.why;
   return {
     what: 'delay',
     on: placeText(record),
     why: `it waits outside of the workers for ${what}${lastSaid(state.attempts)}`,
     cure: 'nothing: it comes back by itself; see the attempts for why it had to go',
-    ...times(state),
+    ...times(held),
   };
 }
 
-function behind({ key = '', state }: HeldCall, first: HeldCall): Wait {
-  return { ...keyIsParked(key, placeIn(first.state.origin) ?? first.id), ...times(state) };
+function behind(held: HeldCall, first: HeldCall): Wait {
+  const { key = '' } = held;
+  return { ...keyIsParked(key, placeIn(first.state.origin) ?? first.id), ...times(held) };
 }
 
-function times({ sinceMs, notBeforeMs }: HeldState): Pick<Wait, 'since' | 'until'> {
-  return { since: isoTime(sinceMs), until: isoTime(notBeforeMs) };
+function times({ record, state }: HeldCall): Pick<Wait, 'since' | 'until'> {
+  return { since: isoTime(state.sinceMs + offMs(state, record)), until: isoTime(notBeforeOf(state, record)) };
 }

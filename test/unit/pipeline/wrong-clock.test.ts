@@ -1,6 +1,8 @@
 import { concatMap, map, Observable, take } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
+import { heldStateOf } from '../../../src/model/held.ts';
+import { explainHeld } from '../../../src/pipeline/explain/explain-held.ts';
 import type { Ack } from '../../../src/ports/record-sink.ts';
 import { react } from '../../support/calls.ts';
 import { PipelineBench } from '../../support/pipeline-bench.ts';
@@ -86,5 +88,22 @@ describe('a worker whose clock is hours wrong', () => {
     bench.start();
     bench.run(120_000);
     expect(bench.upstream().effects).toEqual(['a', 'b', 'c']);
+  });
+
+  it.each([20, -3])('is not believed by who explains what the first call that left it waits for (%i h)', (hours) => {
+    const stage = new Stage(hours * hourMs);
+    const { bench } = stage;
+    bench.start();
+    stage.begin();
+    bench.run(1_000);
+    const [record] = bench.records('retry.10s');
+    const state = record && heldStateOf(record);
+    if (record === undefined || state === undefined) throw new Error('nobody left');
+    const { next, deadline, waits } = explainHeld('a', { id: 'a', key: 'k', record, state });
+    const fromNowMs = (iso: string | undefined): number => Date.parse(iso ?? '') - bench.time.wall();
+    for (const until of [next?.notBefore, waits[0]?.until])
+      expect(Math.abs(fromNowMs(until) - 29_000)).toBeLessThan(1_500);
+    expect(Math.abs(fromNowMs(waits[0]?.since))).toBeLessThan(2_000);
+    expect(fromNowMs(deadline)).toBeGreaterThan(0);
   });
 });
