@@ -13,7 +13,7 @@ describe('benches of isolation', () => {
     expect(values).toMatchObject({ newsAnswered: 1, lost: 0 });
     // Whether the others feel it is a question of time for the bench; that none of their calls fails is none.
     expect(values['othersSuccess']).toBeGreaterThanOrEqual(0.999);
-    expect(values['rssRatio']).toBeLessThanOrEqual(1.5);
+    expect(values['keptPerCallKb']).toBeLessThanOrEqual(20);
     // More of them hang than there are places.
     expect(values['inFlight.news']).toBe(20);
     // NaN: never within the time that it was given.
