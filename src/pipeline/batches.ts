@@ -13,8 +13,8 @@ export type Ridden = Omit<Attempted, 'kind' | 'job' | 'turn'>;
 
 // A claim in Redis takes a few milliseconds; a start that was granted ahead lives for 20.
 const boardingMs = 10;
-// From so many on, rooms of one bucket in which nobody waits any more are forgotten.
-const roomsKept = 1_000;
+// From so many on, rooms of one bucket in which nobody waits any more are forgotten, and starts that are over.
+const mostKept = 1_000;
 
 /**
  * Calls that wait for the same quota go in one request where their API has one that gives many. Each keeps its turn, its
@@ -64,6 +64,7 @@ export class Batches {
   appointed(job: Job, atMs: number): void {
     const { batch } = job.plan;
     if (batch === undefined || job.alone) return;
+    if (this.#starts.size >= mostKept) this.#forgetPast();
     const known = this.#starts.get(batch.shape);
     if (known === undefined || known.atMs > atMs || known.atMs <= this.#clock.now())
       this.#starts.set(batch.shape, { job, atMs });
@@ -76,7 +77,7 @@ export class Batches {
     if (rooms === undefined) this.#rooms.set(bucket, (rooms = new Map<string, string>()));
     let room = rooms.get(shape);
     if (room === undefined) {
-      if (rooms.size >= roomsKept) this.#forgetEmpty(rooms);
+      if (rooms.size >= mostKept) this.#forgetEmpty(rooms);
       rooms.set(shape, (room = batchRoom(name, key, shape)));
     }
     return room;
@@ -175,6 +176,11 @@ export class Batches {
   /** It may take long before this one is sent, if at all: who was to ride with it waits for another. */
   goesAlone(job: Job): void {
     for (const rider of this.#wagons.gone(job)) this.home(rider, undefined);
+  }
+
+  #forgetPast(): void {
+    const nowMs = this.#clock.now();
+    for (const [shape, { job, atMs }] of this.#starts) if (job.over || atMs <= nowMs) this.#starts.delete(shape);
   }
 
   #forgetEmpty(rooms: Map<string, string>): void {

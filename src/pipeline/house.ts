@@ -92,17 +92,7 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
   let draining = false;
   const abandoned$ = new Subject<AssignedPartition>();
   const lanes: FairLanes<Decoded> = new FairLanes<Decoded>({ capacityItems: options.laneItems }, (item, nowMs) =>
-    draining
-      ? { kind: 'wait', room: drainingRoom, untilMs: Infinity }
-      : gate(item, nowMs, {
-          turns,
-          batches,
-          lines,
-          overflow,
-          pauses,
-          minWorkMs: options.minWorkMs,
-          wall: () => clock.wall(),
-        }),
+    draining ? { kind: 'wait', room: drainingRoom, untilMs: Infinity } : gate(item, nowMs, gateContext),
   );
   const pauses = new Pauses(() => lanes);
   const batches = new Batches(() => lanes, clock, parts.timers);
@@ -145,6 +135,8 @@ export function createHouse(parts: HouseParts, options: HouseOptions = houseDefa
     laneItems: options.laneItems,
     on: options.parkFullLanes,
   });
+  const { minWorkMs } = options;
+  const gateContext = { turns, batches, lines, overflow, pauses, minWorkMs, wall: () => clock.wall() };
   const cancellations = new Cancellations();
   const keeper = new ClaimKeeper(claims, clock, options.leases, options.claimTtlMs);
   const instruments = new Instruments(parts.metrics, {

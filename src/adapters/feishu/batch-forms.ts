@@ -2,6 +2,7 @@ import { type Call, methodOf } from '../../model/call.ts';
 import { jsonOf } from '../../model/json-levels.ts';
 import type { Exchange } from '../../model/outcome.ts';
 import { encodeTarget } from '../../model/request-body.ts';
+import { isTree } from '../../model/schema-words.ts';
 import type { BatchForm } from '../../ports/profile.ts';
 
 /** An API that gives one thing, and the API that gives many of the same in the same words. */
@@ -100,7 +101,7 @@ function split(exchange: Exchange, items: readonly string[], { member }: Twin, k
   const answered = new Map<string, object>();
   const twice = new Set<string>();
   for (const one of itemsOf(exchange.body)) {
-    const id = (one as Readonly<Record<string, unknown>>)[kind];
+    const id = one[kind];
     if (typeof id !== 'string') continue;
     if (answered.has(id)) twice.add(id);
     answered.set(id, one);
@@ -112,13 +113,11 @@ function split(exchange: Exchange, items: readonly string[], { member }: Twin, k
   });
 }
 
-function itemsOf(body: Buffer): readonly object[] {
-  const items = memberOf(memberOf(jsonOf(body.toString('utf8')), 'data'), 'items');
-  return Array.isArray(items) ? items.filter((one): one is object => typeof one === 'object' && one !== null) : [];
-}
-
-function memberOf(of: unknown, name: string): unknown {
-  return typeof of === 'object' && of !== null ? (of as Readonly<Record<string, unknown>>)[name] : undefined;
+function itemsOf(body: Buffer) {
+  const answer = jsonOf(body.toString('utf8'));
+  const data = isTree(answer) ? answer['data'] : undefined;
+  const items = isTree(data) ? data['items'] : undefined;
+  return Array.isArray(items) ? items.filter(isTree) : [];
 }
 
 /** What the path names; `undefined` where that cannot stand in a list. */
