@@ -42,6 +42,11 @@ export class Batches {
     this.#timers = timers;
   }
 
+  /** Shapes with a start that is known to be ahead; those that are over stay among them until there are many. */
+  get starts(): number {
+    return this.#starts.size;
+  }
+
   /**
    * Whether a call leads or rides now, or until when it waits. Who has to wait for quota, or has waited, rides where there is
    * a seat; while another of its shape has a start of its own ahead it waits for that one, which comes before any that it
