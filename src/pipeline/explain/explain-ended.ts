@@ -13,13 +13,7 @@ const noCure = 'nothing: it is done';
 
 /** The explanation of a record that has ended with a result. @param record where it stands, if that is known */
 export function explainResult(ref: string, result: Result, record?: InRecord): Explanation {
-  const { id, upstream, status, source, attempts, timing } = result;
-  const why =
-    status === 'duplicate'
-      ? 'a call of the same id was done before, and this is its answer'
-      : status === 'fallback'
-        ? `there was no live answer, so the ${source} one stands in`
-        : `${upstream} answered`;
+  const { id, upstream, status, attempts, timing } = result;
   const times = `${Math.round(timing.totalMs)} ms: ${Math.round(timing.queuedMs)} queued, ${Math.round(timing.limitedMs)} limited, ${Math.round(timing.inFlightMs)} at the upstream`;
   return {
     ref,
@@ -29,8 +23,29 @@ export function explainResult(ref: string, result: Result, record?: InRecord): E
     steps: [...attemptSteps(attempts), ...(record === undefined ? [] : [endStep(record, 'result written')])],
     waits: [],
     attempts,
-    ended: { as: 'result', how: status, why, cure: noCure, ...(record === undefined ? {} : { at: placeText(record) }) },
+    ended: {
+      as: 'result',
+      how: status,
+      why: whyOf(result),
+      cure: noCure,
+      ...(record === undefined ? {} : { at: placeText(record) }),
+    },
   };
+}
+
+function whyOf({ status, source, upstream, ageMs }: Result): string {
+  switch (status) {
+    case 'duplicate':
+      return 'a call of the same id was done before, and this is its answer';
+    case 'fallback':
+      return `there was no live answer, so the ${source} one stands in`;
+    case 'cancelled':
+      return `it was cancelled before it had any effect at ${upstream}`;
+    default:
+      return ageMs === undefined
+        ? `${upstream} answered`
+        : `an answer that ${upstream} had given ${Math.round(ageMs)} ms before was remembered, so it was not called`;
+  }
 }
 
 /** The explanation of a record that has ended as a dead letter. */

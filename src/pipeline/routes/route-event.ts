@@ -51,7 +51,7 @@ export function routeEvent(record: InRecord, context: RoutingContext, trace?: Re
   if (record.value === null) return of({ records: [], outcomes: [] });
   const event = eventIn(record.value);
   if (event === undefined) {
-    const letter = deadLetter(record, context, { reason: 'undecodable', message: 'The record is no event.', trace });
+    const letter = deadLetter(record, context, { reason: 'undecodable', message: 'the record is no event', trace });
     return of({ records: [letter], outcomes: [{ route: 'none', outcome: 'dead-letter' }] });
   }
   const view = viewOfEvent(event);
