@@ -1,5 +1,5 @@
 import { type Config } from '../config/config.ts';
-import { describe, secretsOf } from '../config/describe.ts';
+import { type Described, describe, secretsOf } from '../config/describe.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Overlay } from '../config/overlay.ts';
 import { type Roles, serve, type Served } from '../runtime/serve.ts';
@@ -11,6 +11,14 @@ import { note, print, reportFailure } from './output.ts';
 /** Exit code when calls under way had to be cut off at the end of the drain time: they will be delivered again. */
 const abortedExitCode = 3;
 
+/** What a command does to the configuration that was loaded, and to what is shown of it. */
+export interface Prepared {
+  config(loaded: Config): Config;
+  shown(lines: readonly Described[]): readonly Described[];
+}
+
+const asWritten: Prepared = { config: (loaded) => loaded, shown: (lines) => lines };
+
 /** Options of the commands that stay. */
 export interface ServeOptions extends ConfigOptions {
   readonly ingress?: string;
@@ -20,12 +28,12 @@ export interface ServeOptions extends ConfigOptions {
 /**
  * Runs roles until SIGTERM or SIGINT, then drains. Sets the exit code: 0 when everything under way ended, 3 when some of
  * it was cut off, 1 when a role failed for good.
- * @param prepare done once; what it returns is applied to the configuration whenever that is read
+ * @param prepare done once; what it returns is applied to the configuration whenever that is read or shown
  */
 export async function runRoles(
   options: ServeOptions,
   roles: Roles,
-  prepare: () => Promise<(config: Config) => Config> = () => Promise.resolve((config) => config),
+  prepare: () => Promise<Prepared> = () => Promise.resolve(asWritten),
   welcome: (served: Served, config: Config) => void = () => undefined,
 ): Promise<void> {
   const { ingress, admin } = options;
@@ -34,15 +42,13 @@ export async function runRoles(
   const loaded = load();
   const { file, text } = loaded;
   const prepared = await prepare();
-  const config = prepared(loaded.config);
-  const source =
-    file === undefined
-      ? undefined
-      : {
-          ...{ file, text, described: describe(loaded) },
-          load: (overlays?: readonly Overlay[]) => prepared(load(overlays).config),
-          describe: (overlays?: readonly Overlay[]) => describe(loadConfig(inputFrom(options, flags, overlays))),
-        };
+  const config = prepared.config(loaded.config);
+  const source = {
+    ...{ file, text, described: prepared.shown(describe(loaded)) },
+    load: (overlays?: readonly Overlay[]) => prepared.config(load(overlays).config),
+    describe: (overlays?: readonly Overlay[]) =>
+      prepared.shown(describe(loadConfig(inputFrom(options, flags, overlays)))),
+  };
   const served = await serve(config, secretsOf(loaded), roles, source);
   welcome(served, config);
   const ended = await Promise.race([untilStopped(), served.failed]);

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 
-import type { Config } from '../config/config.ts';
 import { createSandbox } from '../runtime/sandbox.ts';
-import { withSandbox } from '../runtime/with-sandbox.ts';
+import { shownWithSandbox, withSandbox } from '../runtime/with-sandbox.ts';
 
 import { withConfigOptions } from './config-options.ts';
 import { note, print } from './output.ts';
-import { runRoles, type ServeOptions } from './serve.ts';
+import { type Prepared, runRoles, type ServeOptions } from './serve.ts';
 
 /** `larkspur up`. */
 export function upCommand(command: Command): void {
@@ -21,18 +20,22 @@ async function run({
   withSandbox: sandboxed = false,
   ...options
 }: ServeOptions & { withSandbox?: boolean }): Promise<void> {
-  const prepare = async (): Promise<(config: Config) => Config> => {
-    if (!sandboxed) return (config) => config;
-    const sandbox = await createSandbox();
-    note(`the Feishu sandbox listens on ${sandbox.url}`);
-    return (config) => withSandbox(config, sandbox.url);
+  const prepare = async (): Promise<Prepared> => {
+    const { url } = await createSandbox();
+    note(`the Feishu sandbox listens on ${url}`);
+    return { config: (config) => withSandbox(config, url), shown: (lines) => shownWithSandbox(lines, url) };
   };
-  await runRoles(options, { worker: true, ingress: true }, prepare, ({ ingressUrl, adminUrl, stores }) => {
-    print(`larkspur is up (${stores.mode === 'embedded' ? 'embedded store' : 'Kafka and Redis'})`);
-    print(`  calls    POST ${ingressUrl ?? ''}/v1/calls?wait=3s`);
-    print(`  results  GET  ${ingressUrl ?? ''}/v1/results/{id}`);
-    print(`  metrics  GET  ${adminUrl}/metrics, /readyz, /admin/status`);
-    print('  try      larkspur call \'{"path":"/open-apis/im/v1/messages","query":{"receive_id_type":"chat_id"},');
-    print('           "body":{"receive_id":"oc_1","msg_type":"text","content":"{\\"text\\":\\"hi\\"}"}}\'');
-  });
+  await runRoles(
+    options,
+    { worker: true, ingress: true },
+    sandboxed ? prepare : undefined,
+    ({ ingressUrl, adminUrl, stores }) => {
+      print(`larkspur is up (${stores.mode === 'embedded' ? 'embedded store' : 'Kafka and Redis'})`);
+      print(`  calls    POST ${ingressUrl ?? ''}/v1/calls?wait=3s`);
+      print(`  results  GET  ${ingressUrl ?? ''}/v1/results/{id}`);
+      print(`  metrics  GET  ${adminUrl}/metrics, /readyz, /admin/status`);
+      print('  try      larkspur call \'{"path":"/open-apis/im/v1/messages","query":{"receive_id_type":"chat_id"},');
+      print('           "body":{"receive_id":"oc_1","msg_type":"text","content":"{\\"text\\":\\"hi\\"}"}}\'');
+    },
+  );
 }

@@ -9,7 +9,7 @@ import type { Audit } from './audit.ts';
 import type { WorldParts } from './stores.ts';
 import { type ConfigSource, watchConfig } from './watch-config.ts';
 
-/** The configuration of a process while it works: its file, and what playbooks have put over it. */
+/** The configuration of a process while it works: what was written, in a file or without one, and what playbooks have put over it. */
 export class LiveConfig {
   readonly #source: ConfigSource;
   readonly #audit: Pick<Audit, 'write'>;
@@ -31,7 +31,7 @@ export class LiveConfig {
   }
 
   /**
-   * Follows the file: what it says is applied whenever it has changed, and what has changed stands on `audit`.
+   * Follows the file, if there is one: what it says is applied whenever it has changed, and what has changed stands on `audit`.
    * @param apply may throw; then nothing changes
    * @returns what stops that
    */
@@ -40,6 +40,7 @@ export class LiveConfig {
     const { file, text, described } = this.#source;
     this.#written = described ?? this.#read([]);
     this.#inForce = this.#written;
+    if (file === undefined) return () => undefined;
     const load = (): Config => this.#source.load([...this.#overlays]);
     return watchConfig({ file, text, load }, this.#parts, (config) => {
       apply(config);

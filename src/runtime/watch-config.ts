@@ -8,9 +8,10 @@ import { LarkspurError, messageOf } from '../model/errors.ts';
 
 import type { WorldParts } from './stores.ts';
 
-/** The file that a configuration came from, and how to load it again. */
+/** Where a configuration came from, and how to load it again. */
 export interface ConfigSource {
-  readonly file: string;
+  /** `undefined`: there is no file; environment, command line and defaults are all. */
+  readonly file: string | undefined;
   /** What the file said when it was loaded; default: what it says when somebody begins to watch it. */
   readonly text?: string | undefined;
   /** Every value of that text and where it came from; default: as the file says when somebody begins to watch it. */
@@ -28,7 +29,7 @@ const lookEveryMs = 1_000;
  * `apply` throws at, changes nothing: the log says why. Returns a function that stops looking.
  */
 export function watchConfig(
-  source: ConfigSource,
+  source: ConfigSource & { readonly file: string },
   { timers, log, metrics }: Pick<WorldParts, 'timers' | 'log' | 'metrics'>,
   apply: (config: Config) => void,
 ): () => void {

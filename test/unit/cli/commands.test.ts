@@ -90,6 +90,37 @@ describe('larkspur chaos', () => {
   }, 60_000);
 });
 
+describe('larkspur config show --url', () => {
+  it('shows what a process has that was started without a file, beside the sandbox', async () => {
+    const child = startLarkspur(
+      ...'up --with-sandbox --data memory --ingress 127.0.0.1:0 --admin 127.0.0.1:0'.split(' '),
+    );
+    const ended = once(child, 'close');
+    let admin: string | undefined;
+    for await (const line of createInterface(child.stdout)) {
+      admin = /metrics +GET +(http:\/\/[^/]+)/.exec(line)?.[1];
+      if (admin !== undefined) break;
+    }
+    const { out } = await larkspur('config', 'show', '--url', admin ?? '', '--json').finally(() =>
+      child.kill('SIGTERM'),
+    );
+    const lines = JSON.parse(out) as { path: string; value: string; source: string }[];
+    const shown = (path: string) => lines.find((line) => line.path === path);
+
+    expect(shown('data')).toMatchObject({ value: '"memory"', source: 'flag --data' });
+    expect(shown('adminToken')).toMatchObject({ value: '***', source: 'env LARKSPUR_ADMIN_TOKEN' });
+    expect(shown('worker.inFlight')).toMatchObject({ value: '256', source: 'default' });
+    const byFlag = { source: 'flag --with-sandbox' };
+    expect(shown('apps[0].id')).toMatchObject({ value: '"cli_sandbox"', ...byFlag });
+    expect(shown('apps[0].secret')).toMatchObject({ value: '***', ...byFlag });
+    expect(shown('upstreams.feishu.baseUrl')).toMatchObject({
+      value: expect.stringMatching(/^"http:\/\/127\.0\.0\.1:\d+"$/) as string,
+      ...byFlag,
+    });
+    expect((await ended)[0]).toBe(0);
+  }, 60_000);
+});
+
 describe('commands that ask a worker', () => {
   let sandbox: Sandbox;
   let served: Served;
