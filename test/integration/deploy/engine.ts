@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -43,7 +44,10 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Asks until the answer is good; fails with the last one after `limitMs`. */
+/** Longest wait for one answer: of a port that is published before anybody listens behind it, `fetch` may never get one. */
+const answerMs = 10_000;
+
+/** Asks until the answer is good; fails with the last one after `limitMs`. A question without an answer is asked again. */
 export async function until<T>(
   what: string,
   limitMs: number,
@@ -52,9 +56,12 @@ export async function until<T>(
 ): Promise<T> {
   const endMs = Date.now() + limitMs;
   for (;;) {
-    const answer = await ask().catch((error: unknown) => error);
+    const late = new AbortController();
+    const none = setTimeout(answerMs, new Error(`no answer in ${answerMs} ms`), { signal: late.signal });
+    const answer = await Promise.race([ask(), none]).catch((error: unknown) => error);
+    late.abort();
     if (!(answer instanceof Error) && good(answer as T)) return answer as T;
     if (Date.now() > endMs) throw new Error(`${what} did not come about in ${limitMs} ms`, { cause: answer });
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await setTimeout(500);
   }
 }
