@@ -4,6 +4,7 @@ import { LarkspurError } from '../../model/errors.ts';
 import { after } from '../../operators/interop/after.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Timers } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
 
 const leaseMs = 120_000;
 const patienceMs = 3_000;
@@ -27,19 +28,26 @@ export function mayHaveActed(error: unknown): boolean {
 export class FleetOnce {
   readonly #claims: Pick<ClaimStore, 'claim' | 'finish'>;
   readonly #timers: Timers;
+  /** Tells this process from the others. */
+  readonly #who: string;
 
-  constructor(claims: Pick<ClaimStore, 'claim' | 'finish'>, timers: Timers) {
+  constructor(claims: Pick<ClaimStore, 'claim' | 'finish'>, timers: Timers, random: Random) {
     this.#claims = claims;
     this.#timers = timers;
+    this.#who = Math.floor(random.next() * Number.MAX_SAFE_INTEGER).toString(36);
   }
 
-  /** @param memoryMs who comes so soon after is too late. Rejects as the work does; then another one may try, unless it may have acted */
+  /**
+   * Rejects as the work does; then another one may try, unless it may have acted.
+   * @param memoryMs another process that comes so soon after is too late. Who did it is not: it sees a new reason
+   */
   async take<T>(id: string, memoryMs: number, work: () => Promise<T>): Promise<Taken<T>> {
     const ttlMs = Math.max(memoryMs, shortestMemoryMs);
     const late$ = after(this.#timers, patienceMs).pipe(map(() => undefined));
-    const asked$ = this.#claims.claim({ id, origin: id, leaseMs, ttlMs, sent: false });
+    const asked$ = this.#claims.claim({ id, origin: this.#who, leaseMs, ttlMs, sent: false });
     const reply = await firstValueFrom(merge(asked$, late$).pipe(take(1)), { defaultValue: undefined });
     if (reply !== undefined && reply.kind !== 'granted') {
+      if ('origin' in reply && reply.origin === this.#who) return { by: 'us', result: await work() };
       return { by: 'another worker', waitMs: 'waitMs' in reply ? reply.waitMs : undefined };
     }
     const end = (state: 'PROCESSED' | 'FAILED' | 'DEAD'): void => {

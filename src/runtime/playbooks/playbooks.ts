@@ -51,7 +51,7 @@ export class Playbooks {
 
   constructor(needs: PlaybooksParts, playbooks: readonly Playbook[]) {
     this.#needs = needs;
-    const { metrics, clock, timers } = needs.parts;
+    const { metrics, clock, timers, random } = needs.parts;
     this.#runs = metrics.counter('larkspur_playbook_runs_total', 'Runs of playbooks, by what came of them', [
       'playbook',
       'outcome',
@@ -61,7 +61,7 @@ export class Playbooks {
         ([name, { play }]) => [{ playbook: name }, play.state(clock.now()) === 'active' ? 1 : 0] as const,
       ),
     );
-    const once = new FleetOnce(needs.stores.requestClaims, timers);
+    const once = new FleetOnce(needs.stores.requestClaims, timers, random);
     for (const playbook of playbooks) {
       const actions = playbook.steps.map((step) => actionOf(step, needs.hands, needs.parts));
       const says = actions.map((action) => action.says);

@@ -155,6 +155,20 @@ describe('playbooks', () => {
     expect(asked).toBe(2);
   });
 
+  it.each([1, 3])(
+    'take their steps each time that they begin, also soon after the end: %i workers',
+    async (workers) => {
+      const soon = light('\n    dryRun: false').replace('coolDownMs: 600000', 'coolDownMs: 2000');
+      const world = new PlayWorld([playbookOf(soon)], {}, workers);
+      for (let times = 1; times <= 4; times++) {
+        await world.run(3, 74);
+        expect(world.did.filter((did) => did.startsWith('disturb'))).toHaveLength(times);
+        await world.run(8, 90);
+        expect(world.did.filter((did) => did.startsWith('not '))).toHaveLength(times);
+      }
+    },
+  );
+
   it('are rehearsed and ended by a person, under the name of that person', async () => {
     const world = new PlayWorld([isolate]);
     const [playbooks] = world.playbooks;
