@@ -37,7 +37,7 @@ export class Measure {
     this.#sinceMs ??= nowMs;
     const part = this.#valueOf(metric, nowMs);
     const whole = of.map((name) => this.#valueOf(name, nowMs) ?? 0).reduce((sum, value) => sum + value, 0);
-    if (of.length > 0) return part === undefined || whole < atLeast ? undefined : part / whole;
+    if (of.length > 0) return part === undefined || whole < atLeast || whole === 0 ? undefined : part / whole;
     if (!isCounter(metric) || part === undefined) return part;
     const seconds = Math.min(overMs, nowMs - this.#sinceMs) / 1_000;
     return seconds === 0 ? undefined : part / seconds;

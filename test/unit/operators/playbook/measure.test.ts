@@ -33,6 +33,15 @@ describe('a measure', () => {
     expect(measure.look(80_000)).toBe(0);
   });
 
+  it('is nothing as a share of nothing, also where no least is asked for', () => {
+    const metrics = createMetrics({ processMetrics: false });
+    const shown = { part: 0 };
+    metrics.gauge('part', 'a part', [], () => [[{}, shown.part]]);
+    metrics.gauge('whole', 'a whole', [], () => [[{}, 0]]);
+    const measure = new Measure({ ...plain, metric: 'part', of: ['whole'], atLeast: 0 }, metrics);
+    for (shown.part of [0, 1]) expect(measure.look(0)).toBeUndefined();
+  });
+
   it('is a share of what else has grown, where there is enough of it', () => {
     const metrics = createMetrics({ processMetrics: false });
     const errors = metrics.counter('larkspur_redis_errors_total', 'errors', ['command']);
