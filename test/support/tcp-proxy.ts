@@ -11,6 +11,7 @@ interface Way {
 export class TcpProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  readonly #stranded = new Set<Socket>();
   #target = 0;
   #silent = false;
   #broken = false;
@@ -48,6 +49,15 @@ export class TcpProxy {
     for (const socket of this.#sockets) socket.pause();
   }
 
+  /** Of the connections that stand nothing passes ever again and nobody is told, as if their host had vanished; new ones pass. */
+  strand(): void {
+    for (const socket of this.#sockets) {
+      socket.pause();
+      this.#stranded.add(socket);
+    }
+    this.#sockets.clear();
+  }
+
   /** All connections end with a reset, and so does each new one. */
   break(): void {
     this.#broken = true;
@@ -69,7 +79,7 @@ export class TcpProxy {
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of [...this.#sockets, ...this.#stranded]) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
@@ -96,7 +106,10 @@ export class TcpProxy {
     this.#sockets.add(socket);
     // Why it ended is told to the other side by its end.
     socket.on('error', () => undefined);
-    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('close', () => {
+      this.#sockets.delete(socket);
+      this.#stranded.delete(socket);
+    });
     if (this.#silent) socket.pause();
   }
 

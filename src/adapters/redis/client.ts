@@ -6,7 +6,7 @@ import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { Random } from '../../ports/random.ts';
 
-import { isReply, toLarkspurError } from './errors.ts';
+import { isDemotion, isReply, toLarkspurError } from './errors.ts';
 import { RedisGuard } from './guard.ts';
 
 /** What a connection to Redis needs. */
@@ -30,11 +30,17 @@ const firstConnectMs = 5_000;
 // Full jitter over a second from the first try on: all workers lose Redis in the same moment and must not come back in one.
 const reconnectBaseMs = 1000;
 const reconnectCapMs = 3000;
+// A host that vanished resets nothing: the system believes in its connections for a quarter of an hour.
+const deafAfterMs = 5_000;
+// An address that leads to a replica for good is no reason to connect with every command.
+const demotedEveryMs = 5_000;
 const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5];
 
 /**
  * One connection to Redis, shared by all stores of a process. It reconnects for ever with full jitter (Brooker, AWS
- * 2015); commands never queue while it is away but fail at once, and a {@link RedisGuard} decides when to ask again.
+ * 2015); commands never queue while it is away but fail at once, and a {@link RedisGuard} decides when to ask again. A
+ * connection that owes an answer for five seconds, or leads to a server that has become a replica, is made anew: its address
+ * may lead elsewhere by now.
  */
 export class RedisConnection {
   readonly client: Redis | Cluster;
@@ -51,6 +57,7 @@ export class RedisConnection {
   #wasReady = false;
   #away = false;
   #closing = false;
+  #leftDemotedMs = -Infinity;
   #listener: Redis | Cluster | undefined;
   readonly #channels = new Map<string, (message: string) => void>();
 
@@ -72,7 +79,13 @@ export class RedisConnection {
     const options = optionsOf(settings);
     this.client = cluster
       ? new Cluster([url], { redisOptions: options, enableOfflineQueue: false, clusterRetryStrategy: retry })
-      : new Redis(url, { ...options, enableOfflineQueue: false, retryStrategy: retry });
+      : new Redis(url, {
+          ...options,
+          enableOfflineQueue: false,
+          retryStrategy: retry,
+          // In a Cluster the server itself says who has taken over.
+          reconnectOnError: (error) => isDemotion(error) && this.#mayLeaveDemoted(),
+        });
     this.client.on('ready', () => this.#returned());
     this.client.on('error', (error: unknown) => this.#left(messageOf(error)));
     this.client.on('close', () => this.#left('connection closed'));
@@ -148,9 +161,9 @@ export class RedisConnection {
   /** Waits so long for each reply from now on. */
   setTimeoutMs(ms: number): void {
     if (this.client instanceof Cluster) {
-      if (this.client.options.redisOptions !== undefined) this.client.options.redisOptions.commandTimeout = ms;
-      for (const node of this.client.nodes()) node.options.commandTimeout = ms;
-    } else this.client.options.commandTimeout = ms;
+      if (this.client.options.redisOptions !== undefined) this.#setPatience(this.client.options.redisOptions, ms);
+      for (const node of this.client.nodes()) this.#setPatience(node.options, ms);
+    } else this.#setPatience(this.client.options, ms);
   }
 
   /** Says goodbye and disconnects; never rejects. */
@@ -165,7 +178,22 @@ export class RedisConnection {
     return this.#wasReady || this.#clock.now() - this.#bornMs >= firstConnectMs;
   }
 
+  #setPatience(options: RedisOptions, ms: number): void {
+    options.commandTimeout = ms;
+    options.socketTimeout = deafAfter(ms);
+  }
+
+  #mayLeaveDemoted(): boolean {
+    const nowMs = this.#clock.now();
+    if (nowMs - this.#leftDemotedMs < demotedEveryMs) return false;
+    this.#leftDemotedMs = nowMs;
+    return true;
+  }
+
   #returned(): void {
+    // What it heard on may be as dead, and nothing is asked there that would show it.
+    if (this.#wasReady && this.#listener instanceof Redis && this.#listener.status === 'ready')
+      this.#listener.disconnect(true);
     this.#wasReady = true;
     if (this.#away) this.#logger.info({}, 'Redis is back');
     this.#away = false;
@@ -181,15 +209,22 @@ export class RedisConnection {
 }
 
 function optionsOf(settings: RedisSettings) {
+  const { commandTimeoutMs = 250 } = settings;
   return {
     protocol: 2,
     connectionName: 'larkspur',
     connectTimeout: connectTimeoutMs,
-    commandTimeout: settings.commandTimeoutMs ?? 250,
+    commandTimeout: commandTimeoutMs,
+    socketTimeout: deafAfter(commandTimeoutMs),
     // What was sent and not answered may have run: only its sender knows whether to repeat it.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
   } as const satisfies RedisOptions;
+}
+
+/** A connection on which so long nothing came that is owed is of no use. */
+function deafAfter(commandTimeoutMs: number): number {
+  return Math.max(deafAfterMs, 2 * commandTimeoutMs);
 }
 
 function retryOf({ random }: RedisSettings): (attempt: number) => number {

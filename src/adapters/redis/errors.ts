@@ -2,13 +2,24 @@ import { ReplyError } from 'ioredis';
 
 import { LarkspurError, messageOf } from '../../model/errors.ts';
 
+// Before Redis 7 the reply to a command of a script stands behind this.
+const script = '(?:ERR Error running script .*?: -)?';
 // Replies with which a server says that it will work later: the same as no reply.
-const passing = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MOVED|ASK)\b/;
-const misconfigured = /^(NOAUTH|WRONGPASS|NOPERM|OOM|MISCONF|NOPROTO)\b|invalid password|unknown command/i;
+const passing = new RegExp(`^${script}(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MOVED|ASK)\\b`);
+const demotion = new RegExp(`^${script}READONLY\\b`);
+const misconfigured = new RegExp(
+  `^${script}(NOAUTH|WRONGPASS|NOPERM|OOM|MISCONF|NOPROTO)\\b|invalid password|unknown command`,
+  'i',
+);
 
 /** Whether an error is Redis' own reply and not the lack of one. */
 export function isReply(error: unknown): boolean {
   return error instanceof ReplyError && !passing.test(messageOf(error));
+}
+
+/** Whether the server takes no writes because it has become a replica of another one. */
+export function isDemotion(error: unknown): boolean {
+  return demotion.test(messageOf(error));
 }
 
 /** Whether the server does not know a script (it restarted, or was never told). */
