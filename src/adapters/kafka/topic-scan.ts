@@ -105,7 +105,7 @@ export class TopicScan {
     this.#consumer.on('consumer.crash', ({ payload }) => fail(payload.error));
     await this.#consumer.connect();
     await this.#consumer.subscribe({ topics: [this.#fullName], fromBeginning: false });
-    await this.#consumer.run({
+    const running = this.#consumer.run({
       autoCommit: false,
       eachBatch: (payload) => {
         const { batch } = payload;
@@ -130,6 +130,8 @@ export class TopicScan {
         return Promise.resolve();
       },
     });
+    // Of a member that may not join the driver says that it runs; what it died of must not find nobody waiting.
+    await Promise.race([running, failed]);
     for (const { partition, offset } of starts) {
       this.#seek(partition, offset);
       const reads = this.#open.has(partition) || (this.#following && this.#left.has(partition));

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import kafkajs, { type Admin } from 'kafkajs';
+import { lastValueFrom } from 'rxjs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import { KafkaReader } from '../../../src/adapters/kafka/reader.ts';
 import { createKafkaSink, type KafkaSink } from '../../../src/adapters/kafka/sink.ts';
 import { only } from '../../support/only.ts';
 import { KafkaHarness } from '../../support/services/kafka-harness.ts';
@@ -96,6 +98,19 @@ describeWithKafka('a broker that asks who comes', () => {
     await reader.until(() => reader.values.includes('one') && source.ready(), 40_000);
     await source.close();
   }, 180_000);
+
+  it('tells who reads a topic beside all groups that its group is denied, and lives on', async () => {
+    const topic = await kafka.topic(1);
+    for (const operation of ['DESCRIBE', 'READ', 'WRITE'] as const)
+      await allow('TOPIC', kafka.prefix + topic, operation);
+    await write(topic, 'one');
+    // A rejection that nobody waits for would fail this run, as it would end a worker.
+    const reader = new KafkaReader({ ...kafka.sinkOptions, client: far });
+    await expect(lastValueFrom(reader.scan(topic))).rejects.toMatchObject({
+      code: 'kafka_unavailable',
+      cure: expect.stringContaining('READ on the group') as string,
+    });
+  }, 60_000);
 
   it('K29: sessions that end after seconds are renewed: reading, writing and commits go on through several', async () => {
     const topic = await kafka.topic(1);
