@@ -10,7 +10,7 @@ export const systemClock: Clock = {
 // setTimeout fires at once above 2^31 - 1 ms, so longer waits are made of several.
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The machine's own timers. They do not keep the process alive by themselves: what is waited for does. */
+/** The machine's own timers. Each keeps the process alive until it has fired or was cancelled. */
 export const systemTimers: Timers = {
   after(ms, task) {
     let handle: NodeJS.Timeout;
