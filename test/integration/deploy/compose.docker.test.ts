@@ -1,6 +1,8 @@
 import { Kafka, logLevel } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { delayTopics } from '../../../src/model/delay-topics.ts';
+
 import { findCompose, freePort, sh, until } from './engine.ts';
 
 const found = await findCompose();
@@ -114,13 +116,15 @@ describe.skipIf('missing' in found)('docker-compose.yml on a real engine', { tim
       const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
       return data.result.map(({ value }) => Number(value[1]));
     };
-    const twelve = await until(
-      '12 partitions on 3 workers',
+    const topics = 1 + delayTopics.length; // `calls` and the topics in which they wait, 12 partitions each
+    const third = 4 * topics;
+    const held = await until(
+      `the partitions of ${topics} topics on 3 workers`,
       120_000,
       shares,
-      (all) => all.length === 3 && all.reduce((a, b) => a + b, 0) === 12,
+      (all) => all.length === 3 && all.every((partitions) => partitions === third),
     );
-    expect(twelve).toHaveLength(3);
+    expect(held).toHaveLength(3);
 
     const before = (await effects()).effects;
     const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => send(message(100 + n))));
