@@ -55,6 +55,7 @@ export class RedisConnection {
   readonly #waiting = new Set<() => void>();
   readonly #bornMs: number;
   #wasReady = false;
+  #trouble: unknown;
   #away = false;
   #closing = false;
   #leftDemotedMs = -Infinity;
@@ -87,13 +88,21 @@ export class RedisConnection {
           reconnectOnError: (error) => isDemotion(error) && this.#mayLeaveDemoted(),
         });
     this.client.on('ready', () => this.#returned());
-    this.client.on('error', (error: unknown) => this.#left(messageOf(error)));
+    this.client.on('error', (error: unknown) => {
+      this.#trouble = error;
+      this.#left(messageOf(error));
+    });
     this.client.on('close', () => this.#left('connection closed'));
   }
 
   /** Whether it is connected and not degraded. */
   ready(): boolean {
     return this.client.status === 'ready' && !this.#guard.degraded;
+  }
+
+  /** Why there is no connection, as its newest attempt failed; `undefined` while there is one, or where nobody tells. */
+  get trouble(): unknown {
+    return this.#trouble;
   }
 
   /**
@@ -195,6 +204,7 @@ export class RedisConnection {
     if (this.#wasReady && this.#listener instanceof Redis && this.#listener.status === 'ready')
       this.#listener.disconnect(true);
     this.#wasReady = true;
+    this.#trouble = undefined;
     if (this.#away) this.#logger.info({}, 'Redis is back');
     this.#away = false;
     this.#guard.succeeded();

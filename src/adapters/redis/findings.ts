@@ -57,7 +57,9 @@ export async function redisFindings(
       },
     ];
   } catch (error) {
-    const { message, cure = '' } = toLarkspurError(error);
+    // A command that could not be sent tells only that; the attempt to connect knows why.
+    const away = toLarkspurError(error).code === 'redis_unavailable';
+    const { message, cure = '' } = toLarkspurError(away ? (connection.trouble ?? error) : error);
     return [{ name: 'redis', ok: false, message, cure }];
   }
 }

@@ -15,7 +15,7 @@ import { noLogger, noMetrics } from '../../support/silent.ts';
 import { seededRandom } from '../../support/virtual-time.ts';
 
 /** Resolves at the event; unlike `once` it minds no errors before it. */
-const seen = (client: RedisConnection['client'], event: 'ready' | 'end'): Promise<void> =>
+const seen = (client: RedisConnection['client'], event: 'ready' | 'close' | 'end'): Promise<void> =>
   new Promise((resolve) => void client.once(event, () => resolve()));
 
 describe.skipIf(redisMissing !== '')(`a connection to Redis ${redisMissing}`, () => {
@@ -110,10 +110,14 @@ describe.skipIf(redisMissing !== '')(`a connection to Redis ${redisMissing}`, ()
     expect(skew).toMatchObject({ ok: false, message: expect.stringMatching(/(4|5)\d\d\d ms/) as string });
   });
 
-  it('tells the doctor when there is none', async () => {
+  it('tells the doctor when there is none, and which address refused', async () => {
     const connection = connect('redis://127.0.0.1:1');
+    await seen(connection.client, 'close');
     expect(await redisFindings(connection, systemClock)).toEqual([
-      expect.objectContaining({ name: 'redis', ok: false, cure: expect.stringContaining('redis.url') as string }),
+      {
+        ...{ name: 'redis', ok: false, message: 'Redis does not answer: connect ECONNREFUSED 127.0.0.1:1' },
+        cure: expect.stringContaining('redis.url') as string,
+      },
     ]);
   });
 
