@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 import { Command } from 'commander';
 
-import { reportFailure } from './output.ts';
+import { print, reportFailure } from './output.ts';
 
 /** Adds options and action to a command. */
 type Configure = (command: Command) => void;
@@ -105,6 +105,12 @@ async function main(argv: readonly string[]): Promise<void> {
     .showHelpAfterError('(add --help for what there is)')
     // An option belongs to the command that it stands behind: `chaos` and `chaos run` have some of the same name.
     .enablePositionalOptions();
+  const upToRest = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+  // Whichever command it stands behind: it is the version of all.
+  if (upToRest.includes('--version')) {
+    print(version());
+    return;
+  }
   const words = argv.filter((word) => !word.startsWith('-'));
   const chosen = words[0] === 'help' ? words[1] : words[0];
   for (const { name, summary, load } of commands) {
@@ -118,6 +124,9 @@ async function main(argv: readonly string[]): Promise<void> {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1);
 });
+
+// What nobody reads any more is lost, and no reason to end before what is under way has ended.
+process.stderr.on('error', () => undefined);
 
 try {
   await main(process.argv.slice(2));

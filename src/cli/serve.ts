@@ -26,8 +26,8 @@ export interface ServeOptions extends ConfigOptions {
 }
 
 /**
- * Runs roles until SIGTERM or SIGINT, then drains. Sets the exit code: 0 when everything under way ended, 3 when some of
- * it was cut off, 1 when a role failed for good.
+ * Runs roles until SIGTERM or SIGINT, then drains and ends the process: with 0 when everything under way ended, 3 when some
+ * of it was cut off, 1 when a role did not start or failed for good.
  * @param prepare done once; what it returns is applied to the configuration whenever that is read or shown
  */
 export async function runRoles(
@@ -36,6 +36,22 @@ export async function runRoles(
   prepare: () => Promise<Prepared> = () => Promise.resolve(asWritten),
   welcome: (served: Served, config: Config) => void = () => undefined,
 ): Promise<void> {
+  let code = 1;
+  try {
+    code = await runToTheEnd(options, roles, prepare, welcome);
+  } catch (error) {
+    reportFailure(error);
+  }
+  // What is still open, as a sandbox that was to be called, would hold the process.
+  process.exit(code);
+}
+
+async function runToTheEnd(
+  options: ServeOptions,
+  roles: Roles,
+  prepare: () => Promise<Prepared>,
+  welcome: (served: Served, config: Config) => void,
+): Promise<number> {
   const { ingress, admin } = options;
   const flags = { ...(ingress === undefined ? {} : { ingress }), ...(admin === undefined ? {} : { admin }) };
   const load = (overlays: readonly Overlay[] = []) => loadFrom(options, flags, overlays);
@@ -49,6 +65,8 @@ export async function runRoles(
     describe: (overlays?: readonly Overlay[]) =>
       prepared.shown(describe(loadConfig(inputFrom(options, flags, overlays)))),
   };
+  // Whoever asks for the file to be read while nobody follows it, as in the drain, must not end the process by it.
+  if (file !== undefined) process.on('SIGHUP', () => undefined);
   const served = await serve(config, secretsOf(loaded), roles, source);
   welcome(served, config);
   const ended = await Promise.race([untilStopped(), served.failed]);
@@ -56,5 +74,6 @@ export async function runRoles(
   else note(`${ended}: no new calls; those under way have ${config.drainMs / 1_000} s to end`);
   const stopped = await served.stop();
   print(stopped === 'drained' ? 'stopped: everything under way has ended' : 'stopped: some calls were cut off');
-  process.exit(typeof ended !== 'string' ? 1 : stopped === 'drained' ? 0 : abortedExitCode);
+  if (typeof ended !== 'string') return 1;
+  return stopped === 'drained' ? 0 : abortedExitCode;
 }
