@@ -82,10 +82,11 @@ export function waitMsOf({ kind, resetSeconds = 1, retryAfterSeconds = 0 }: Inje
   return kind === '429' ? resetSeconds * 1_000 : kind === '503' ? retryAfterSeconds * 1_000 : 0;
 }
 
-/** The same rule with a wait of at most so many milliseconds, in whole seconds, 1 at least. */
+/** The same rule with a wait of at most so many milliseconds, in whole seconds, 1 at least; itself where it asks for no more. */
 export function waitingAtMost(rule: InjectedFault, mostMs: number): InjectedFault {
   const mostSeconds = Math.max(1, Math.floor(mostMs / 1_000));
   const { resetSeconds, retryAfterSeconds } = rule;
+  if ((resetSeconds ?? 0) <= mostSeconds && (retryAfterSeconds ?? 0) <= mostSeconds) return rule;
   return {
     ...rule,
     ...(resetSeconds === undefined ? {} : { resetSeconds: Math.min(resetSeconds, mostSeconds) }),

@@ -47,6 +47,13 @@ export class RuleBook<Rule extends ChosenByRule & { readonly kind: string }, Sub
     this.#armed = rules.map((rule) => ({ rule, fits: this.#fitting(rule), seen: 0, done: 0 }));
   }
 
+  /** Other rules join or go: those that stay, the very same objects, go on counting. */
+  change(rules: readonly Rule[]): void {
+    const before = new Map(this.#armed.map((armed) => [armed.rule, armed]));
+    this.set(rules);
+    this.#armed = this.#armed.map((armed) => before.get(armed.rule) ?? armed);
+  }
+
   clearCounts(): void {
     this.#counts.clear();
   }

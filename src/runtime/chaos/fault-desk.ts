@@ -113,7 +113,7 @@ export class Faults implements Pick<InjectedFaults, 'decide'> {
 
   #apply(): void {
     if (this.#stopped) return;
-    this.#book.set([...(this.#ordered?.rules ?? []), ...this.#ofFile]);
+    this.#book.change([...(this.#ordered?.rules ?? []), ...this.#ofFile]);
   }
 }
 
