@@ -66,6 +66,8 @@ class Run {
   readonly #tookMs: number[] = [];
   readonly #byStatus: Record<string, number> = {};
   readonly #ids: Record<string, string[]> = {};
+  /** Second deliveries that nobody waits for until the end. */
+  readonly #beside: Promise<void>[] = [];
   #deliveries = 0;
   #duplicates = 0;
   #taken = 0;
@@ -93,6 +95,7 @@ class Run {
       }
     };
     await Promise.all(Array.from({ length: Math.min(atOnce, chats) }, carry));
+    await Promise.all(this.#beside);
     await this.#courier.close();
     const sorted = this.#tookMs.sort((a, b) => a - b);
     const share = (part: number) => Math.round((sorted[Math.floor((sorted.length - 1) * part)] ?? 0) * 10) / 10;
@@ -117,7 +120,7 @@ class Run {
     const again = this.#world.random.next() < duplicates;
     const atOnce = again && this.#world.random.next() < 0.5;
     const first = this.#courier.deliverUntilTaken(target, event.body, (answer) => this.#count(answer, event.id));
-    if (atOnce) void this.#duplicate(event);
+    if (atOnce) this.#beside.push(this.#duplicate(event));
     if (await first) this.#taken++;
     else this.#givenUp++;
     if (again && !atOnce) await this.#duplicate(event);
