@@ -8,13 +8,16 @@ const oldestMs = 3_600_000;
 /** `bot/v2/hook`: a message into a group. The platform tells no repeat from a new message, and refuses with status 200. */
 export function hookAnswer({ bots, clock }: World, bot: string, body: unknown): Answer {
   const tree = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
-  if (JSON.stringify(tree).length > mostBytes) return refused(19036, 'text too long');
+  if (Buffer.byteLength(JSON.stringify(tree)) > mostBytes) return refused(19036, 'text too long');
   const secret = bots.secrets.get(bot);
   if (secret !== undefined && !isSigned(tree, secret, clock.wall())) {
     return refused(19021, 'sign match fail or timestamp is not within one hour from current time');
   }
-  if (typeof tree['msg_type'] !== 'string' || tree['content'] === undefined)
-    return refused(19002, 'params error, msg_type need');
+  const { msg_type: kind } = tree;
+  if (typeof kind !== 'string') return refused(19002, 'params error, msg_type need');
+  // Only a card stands beside the content.
+  const part = kind === 'interactive' ? 'card' : 'content';
+  if (tree[part] === undefined) return refused(19002, `params error, ${part} need`);
   const nowMs = clock.now();
   if (bots.refuses(bot, nowMs)) return refused(11232, 'frequency limited psm[lark.oapi.app_platform_runtime]');
   bots.add({ bot, atMs: nowMs, message: tree });
