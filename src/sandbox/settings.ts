@@ -64,7 +64,7 @@ export type ParsedSettings =
 export function parseSettings(input: unknown): ParsedSettings {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return { mistakes: ['must be an object'] };
   const mistakes = Object.entries(input).flatMap(([name, value]: [string, unknown]) => {
-    const check = checks[name];
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (check === undefined) return [`${name}: is not a setting; there are ${Object.keys(checks).join(', ')}`];
     return check.is(value) ? [] : [`${name}: must be ${check.wants}`];
   });

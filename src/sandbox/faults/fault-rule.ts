@@ -134,7 +134,7 @@ function mistakesOf(rule: unknown, at: string): string[] {
       mistakes.push(...mistakesOfMatch(value, `${at}.match`));
       continue;
     }
-    const check = checks[name];
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (check === undefined) mistakes.push(`${at}.${name}: is not a member of a rule`);
     else if (!check[0](value)) mistakes.push(`${at}.${name}: must be ${check[1]}`);
     else if (kind !== undefined && name !== 'rate' && !paramsOf[kind].includes(name)) {
@@ -148,7 +148,7 @@ function mistakesOf(rule: unknown, at: string): string[] {
 function mistakesOfMatch(match: unknown, at: string): string[] {
   if (!isObject(match)) return [`${at}: must be an object`];
   return Object.entries(match).flatMap(([name, value]) => {
-    const check = matchChecks[name];
+    const check = Object.hasOwn(matchChecks, name) ? matchChecks[name] : undefined;
     if (check === undefined) return [`${at}.${name}: is not a member of match`];
     return check[0](value) ? [] : [`${at}.${name}: must be ${check[1]}`];
   });

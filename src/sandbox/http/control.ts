@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
+import { isTree } from '../../model/schema-words.ts';
 import { parsePlan } from '../events/parse-plan.ts';
 import type { Sandbox } from '../sandbox-api.ts';
 
@@ -38,9 +39,12 @@ export function controlRoutes(server: FastifyInstance, sandbox: Sandbox): void {
     }
     return sandbox.verdict({ calls: calls as number | Record<string, number> });
   });
-  server.post('/_sandbox/tokens/revoke', ({ body }) => {
-    const { app, stuck } = (body ?? {}) as { app?: string; stuck?: boolean };
-    return { revoked: sandbox.revokeTokens({ ...(app !== undefined && { app }), stuck: stuck === true }) };
+  server.post('/_sandbox/tokens/revoke', ({ body = {} }, reply) => {
+    const { app, stuck = false } = isTree(body) ? body : { app: 0 };
+    // A mistake must not revoke the tokens of all apps.
+    if ((app !== undefined && typeof app !== 'string') || typeof stuck !== 'boolean')
+      return problem(reply, 'the body must be an object, in which app is an app id and stuck true or false', []);
+    return { revoked: sandbox.revokeTokens({ ...(app !== undefined && { app }), stuck }) };
   });
   server.post('/_sandbox/events', async ({ body }, reply) => {
     const { plan, mistakes } = parsePlan(body);

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+
+import { bench } from './client.ts';
+
+it.each(['constructor', 'toString', '__proto__'])('a member named %s is a mistake like any other', async (name) => {
+  const b = await bench();
+  const put = (what: string, body: string) =>
+    b.ask(`/_sandbox/${what}`, { method: 'PUT', body, headers: { 'content-type': 'application/json' } });
+  for (const [what, body] of [
+    ['settings', `{"${name}":1}`],
+    ['faults', `[{"kind":"503","${name}":1}]`],
+    ['faults', `[{"kind":"503","match":{"${name}":1}}]`],
+  ] as const) {
+    const reply = await put(what, body);
+    expect([reply.status, reply.text]).toEqual([400, expect.stringMatching(`${name}: is not a`)]);
+  }
+});
+
+it.each(['{"app": "cli_a1"', '[]', 'null', '{"app": 1}', '{"stuck": "yes"}'])(
+  'revoking tokens with the body %s revokes none',
+  async (body) => {
+    const b = await bench();
+    const headers = { 'content-type': 'application/json' };
+    expect((await b.ask('/_sandbox/tokens/revoke', { method: 'POST', body, headers })).status).toBe(400);
+    expect((await b.send('oc_1', 1)).json.code).toBe(0);
+  },
+);
