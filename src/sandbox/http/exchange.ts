@@ -49,8 +49,8 @@ export class Exchange {
     this.#reply.request.raw.socket.resetAndDestroy();
   }
 
-  /** Sends an answer the way the fault wants it. */
-  deliver(answer: Answer): void {
+  /** Sends an answer the way the fault wants it. @param lateMs how late it is already, milliseconds */
+  deliver(answer: Answer, lateMs = 0): void {
     const { fault } = this;
     switch (fault?.kind) {
       case 'reset-after':
@@ -60,7 +60,7 @@ export class Exchange {
         this.swallow();
         return;
       case 'hang':
-        if (fault.actsLate === true) this.send(answer);
+        if (lateMs > 0) this.send(answer);
         else this.#world.timers.after(fault.delayMs ?? defaultHangMs, () => this.send(answer));
         return;
       case 'slow-drip':

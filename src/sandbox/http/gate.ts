@@ -26,7 +26,9 @@ export function serveApi(world: World, endpoint: Endpoint, request: FastifyReque
   if (isCutShort(exchange)) return;
   if (token === undefined) exchange.deliver(failure(400, 99991661, 'Missing access token for authorization.'));
   else if (grant === undefined) {
-    exchange.deliver(failure(world.settings.tokenErrorStatus, 99991663, 'Invalid access token for authorization.'));
+    // A user's token has a code of its own, and a status that does not vary.
+    const [status, code] = token.startsWith('u-') ? [400, 99991668] : [world.settings.tokenErrorStatus, 99991663];
+    exchange.deliver(failure(status, code, 'Invalid access token for authorization.'));
   } else admit(world, endpoint.api, callOf(request, grant), endpoint.accept, exchange);
 }
 
@@ -46,8 +48,10 @@ export function serveOpen(
 export function serveAside(world: World, answer: () => Answer, request: FastifyRequest, reply: FastifyReply): void {
   const exchange = new Exchange(world, request, reply, undefined, false);
   if (isCutShort(exchange)) return;
-  if (request.body === unreadable) exchange.deliver(notJson());
-  else exchange.deliver(answer());
+  const { lateByMs } = exchange;
+  const act = (): void => exchange.deliver(request.body === unreadable ? notJson() : answer(), lateByMs);
+  if (lateByMs > 0) world.timers.after(lateByMs, act);
+  else act();
 }
 
 /** True when the fault ends the request before anything has been looked at. */
@@ -97,8 +101,9 @@ function perform(world: World, api: Api, call: ApiCall, job: Job, exchange: Exch
       return;
     }
   }
-  const waitMs = world.settings.latencyMs + (job.delayMs ?? 0) + exchange.lateByMs;
-  const act = (): void => exchange.deliver(effect(world, api, call, job));
+  const { lateByMs } = exchange;
+  const waitMs = world.settings.latencyMs + (job.delayMs ?? 0) + lateByMs;
+  const act = (): void => exchange.deliver(effect(world, api, call, job), lateByMs);
   if (waitMs > 0) world.timers.after(waitMs, act);
   else act();
 }

@@ -94,12 +94,20 @@ export class Tokens {
     return app.secret === secret ? app : 10014;
   }
 
-  /** A new token beside all others: of a user (`u`), of a store app (`a`), or of one of its tenants (`t`). */
+  /**
+   * A new token beside all others: of a user (`u`), of a store app (`a`), or of one of its tenants (`t`).
+   * @param tenant default: the one that the app is installed in
+   */
   grant({ id, tenant }: Pick<SandboxApp, 'id' | 'tenant'>, kind: 'a' | 't' | 'u'): Grant {
     const nowMs = this.#clock.now();
     for (const grant of this.#live.values()) if (grant.expiresAtMs <= nowMs) this.#live.delete(grant.token);
     const token = `${kind}-${this.#newToken()}`;
-    const grant = { token, app: id, tenant: tenant ?? 'tenant_sandbox', expiresAtMs: nowMs + this.#lifeMs };
+    const grant = {
+      token,
+      app: id,
+      tenant: tenant ?? this.#secrets.get(id)?.tenant ?? 'tenant_sandbox',
+      expiresAtMs: nowMs + this.#lifeMs,
+    };
     this.#live.set(token, grant);
     this.issued++;
     return grant;
