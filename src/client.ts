@@ -1,6 +1,7 @@
 import type { Call } from './model/call.ts';
-import { LarkspurError } from './model/errors.ts';
+import { type ErrorCode, errorCodes, LarkspurError } from './model/errors.ts';
 import type { Result } from './model/result.ts';
+import { isTree, type Tree } from './model/schema-words.ts';
 import { sendCall } from './runtime/call.ts';
 
 /** Where calls are handed in. */
@@ -22,14 +23,19 @@ export interface CallOptions {
 /** Hands calls in over HTTP and waits for their results. */
 export interface Client {
   /**
-   * Resolves with the result. Rejects with a `LarkspurError`: `not_found` when no ingress answers, `timed_out` when the
-   * wait is over and the call goes on, `call_invalid` for a call that was refused, `no_answer` for one that ended
-   * without an answer.
+   * Resolves with the result. Rejects with a `LarkspurError`: `config_invalid` for an address that is none, `not_found` when
+   * no ingress answers, `call_invalid` for a call that was refused, `timed_out` when the wait is over and the call goes on,
+   * `no_answer` for one that ended without an answer, else with the code that the ingress gives. `retryable` only where the
+   * same call handed in again acts once.
    */
   call(call: Call, options?: CallOptions): Promise<Result>;
 }
 
-const codes = { 400: 'call_invalid', 413: 'call_invalid', 504: 'timed_out' } as const;
+// 202: stored, and too many clients wait already.
+const codes: Readonly<Record<number, ErrorCode>> = {
+  ...{ 202: 'timed_out', 504: 'timed_out' },
+  ...{ 400: 'call_invalid', 413: 'call_invalid', 422: 'call_invalid' },
+};
 
 /** A client of one ingress. Holds no connection of its own. */
 export function createClient({ url, token }: ClientOptions): Client {
@@ -40,10 +46,17 @@ export function createClient({ url, token }: ClientOptions): Client {
         { body: JSON.stringify(call), key, wait: `${waitMs}ms` },
       );
       if (status === 200) return answer as Result;
-      const known = Object.entries(codes).find(([at]) => Number(at) === status);
-      throw new LarkspurError(known?.[1] ?? 'no_answer', `the ingress answered ${status}: ${JSON.stringify(answer)}`, {
-        retryable: status >= 500,
-      });
+      const problem = isTree(answer) ? answer : {};
+      const code = codes[status] ?? errorCodes.find((one) => one === problem['code']) ?? 'internal';
+      const told = `the ingress answered ${status}: ${JSON.stringify(answer)}`;
+      throw new LarkspurError(code, told, { retryable: isRetryable(status, code, problem, call) });
     },
   };
+}
+
+function isRetryable(status: number, code: ErrorCode, problem: Tree, call: Call): boolean {
+  if (status === 429) return true;
+  if (code === 'no_answer') return problem['repeatable'] === true;
+  // It may be stored: a repeat counts once only under an id that the caller chose.
+  return call.id !== undefined && (status === 202 || status >= 500);
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 
+import { urlOf } from '../model/http.ts';
 import { sendCall } from '../runtime/call.ts';
 
 import { type ConfigOptions, loadFrom, withConfigOptions } from './config-options.ts';
@@ -26,9 +27,7 @@ export function callCommand(command: Command): void {
 async function run(text: string, { url, key, wait, json, ...options }: Options): Promise<void> {
   const { config } = loadFrom(options);
   const body = text === '-' ? await standardInput() : text;
-  const { host, port } = config.listen.ingress;
-  const configured = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const address = { url: url ?? configured, token: config.adminToken };
+  const address = { url: url ?? urlOf(config.listen.ingress), token: config.adminToken };
   const { status, answer } = await sendCall(address, { body, key, wait });
   if (json === true) printJson(answer);
   else print(JSON.stringify(answer, undefined, 2));

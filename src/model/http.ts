@@ -48,6 +48,11 @@ export interface ProblemDetails {
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
+/** The URL of an address; an IPv6 one stands in brackets there. */
+export function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** An answer in JSON. */
 export function jsonResponse(status: number, value: unknown, headers: HttpResponse['headers'] = {}): HttpResponse {
   return {

@@ -1,7 +1,6 @@
 import type { ErrorObject } from 'ajv';
 
 /** A map of unknown values. */
-/** A map of unknown values. */
 export type Tree = Readonly<Record<string, unknown>>;
 
 /** Whether a value is a map. */

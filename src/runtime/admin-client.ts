@@ -2,8 +2,11 @@ import { request } from 'undici';
 
 import type { Config } from '../config/config.ts';
 import { type ErrorCode, errorCodes, LarkspurError, messageOf } from '../model/errors.ts';
+import { urlOf } from '../model/http.ts';
 import { jsonOf } from '../model/json-levels.ts';
 import { isTree } from '../model/schema-words.ts';
+
+import { targetOf } from './target-of.ts';
 
 /** An admin port, and what it asks for. */
 export interface AdminAddress {
@@ -23,8 +26,7 @@ export interface AdminQuestion {
 
 /** The configured admin port, or another one. */
 export function adminAddress({ listen: { admin }, adminToken }: Config, url?: string): AdminAddress {
-  const host = admin.host.includes(':') ? `[${admin.host}]` : admin.host;
-  return { url: url ?? `http://${host}:${admin.port}`, token: adminToken };
+  return { url: url ?? urlOf(admin), token: adminToken };
 }
 
 /** Those admin ports, or else the configured one. */
@@ -63,35 +65,32 @@ const defaultPatienceMs = 600_000;
 export async function askAdmin<T>(address: AdminAddress, question: AdminQuestion): Promise<T> {
   const { status, text } = await ask(address, question);
   const answer = jsonOf(text);
-  if (status < 300 && typeof answer === 'object') return answer as T;
+  if (status < 300 && isTree(answer)) return answer as T;
   const { code, detail } = isTree(answer) ? answer : {};
   const known = errorCodes.find((one): one is ErrorCode => one === code);
   if (known !== undefined) throw new LarkspurError(known, typeof detail === 'string' ? detail : `HTTP ${status}`);
-  throw new LarkspurError('internal', `${address.url} answered HTTP ${status} and not as an admin port does`, {
-    cure: 'name the admin port of a worker with --url',
-  });
+  throw stranger(address, status);
 }
 
 /** The page of metrics behind an admin port. Rejects like {@link askAdmin}. */
 export async function askMetrics(address: AdminAddress): Promise<string> {
   const { status, text } = await ask(address, { path: '/metrics' });
   if (status < 300) return text;
+  if (status !== 401 && status !== 403) throw stranger(address, status);
   throw new LarkspurError('unauthorized', `${address.url}/metrics answered HTTP ${status}`, {
     cure: 'give the adminToken of that worker in the configuration or LARKSPUR_ADMIN_TOKEN',
   });
 }
 
-function targetOf(url: string, path: string): URL {
-  const target = URL.canParse(path, url) ? new URL(path, url) : undefined;
-  if (target !== undefined && ['http:', 'https:'].includes(target.protocol)) return target;
-  throw new LarkspurError('config_invalid', `--url "${url}" is no address of an admin port`, {
-    cure: 'write it like http://worker-1:9464',
+function stranger({ url }: AdminAddress, status: number): LarkspurError {
+  return new LarkspurError('internal', `${url} answered HTTP ${status} and not as an admin port does`, {
+    cure: 'name the admin port of a worker with --url',
   });
 }
 
 async function ask({ url, token, patienceMs }: AdminAddress, question: AdminQuestion) {
   const { method = 'GET', path, query = {}, body } = question;
-  const target = targetOf(url, path);
+  const target = targetOf(url, path, 'an admin port', 'http://worker-1:9464');
   for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
   try {
     const reply = await request(target, {

@@ -3,6 +3,8 @@ import { request } from 'undici';
 import { LarkspurError, messageOf } from '../model/errors.ts';
 import { jsonOf } from '../model/json-levels.ts';
 
+import { targetOf } from './target-of.ts';
+
 /** An ingress, and what it asks for. */
 export interface IngressAddress {
   readonly url: string;
@@ -23,13 +25,13 @@ const graceMs = 60_000;
 
 /**
  * Hands one call to an ingress and waits for the answer, whatever its status.
- * @throws LarkspurError `not_found` when no ingress answers
+ * @throws LarkspurError `config_invalid` for an address that is none, `not_found` when no ingress answers
  */
 export async function sendCall(
   { url, token }: IngressAddress,
   { body, key, wait }: CallRequest,
 ): Promise<{ readonly status: number; readonly answer: unknown }> {
-  const target = new URL('/v1/calls', url);
+  const target = targetOf(url, '/v1/calls', 'an ingress', 'http://127.0.0.1:8080');
   target.searchParams.set('wait', wait);
   if (key !== undefined) target.searchParams.set('key', key);
   const headers = {

@@ -14,6 +14,7 @@ import { isOf } from '../config/profiles.ts';
 import { callsRoutes } from '../ingress/calls-api.ts';
 import { tracedDoors } from '../ingress/traced-doors.ts';
 import { LarkspurError } from '../model/errors.ts';
+import { urlOf } from '../model/http.ts';
 import { apiHealth } from '../pipeline/health/api-health.ts';
 import { tracedSink } from '../pipeline/trace/traced-sink.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
@@ -104,7 +105,7 @@ export async function serve(
     const clients = name === 'ingress' ? config.clients : [];
     const server = await startServer({ name, host, port, routes, token: config.adminToken, clients, log, metrics });
     servers.push(server);
-    return `http://${server.host}:${server.port}`;
+    return urlOf(server);
   };
   const listenAtDoors = (routes: readonly HttpRoute[]): Promise<string> =>
     listen('ingress', config.listen.ingress, traces === undefined ? routes : tracedDoors(routes, traces));

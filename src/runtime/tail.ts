@@ -5,6 +5,7 @@ import { kafkaTail } from '../adapters/kafka/tail.ts';
 import { systemClock, systemTimers } from '../adapters/system/clock.ts';
 import type { Config } from '../config/config.ts';
 import { LarkspurError } from '../model/errors.ts';
+import { urlOf } from '../model/http.ts';
 import type { InRecord } from '../model/record.ts';
 import { topicDeclarations } from '../model/topics.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -44,7 +45,7 @@ export async function tail(
   }
   const clocks = { clock: systemClock, timers: systemTimers };
   const open = () => openEmbedded({ data, logger, topics: topicDeclarations, ...clocks });
-  const store = openOrPointTo(`http://${config.listen.admin.host}:${config.listen.admin.port}`, topic, last, open);
+  const store = openOrPointTo(urlOf(config.listen.admin), topic, last, open);
   try {
     await drain(store.tail(topic, { last, follow }), stop, show);
   } finally {

@@ -5,7 +5,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { take, throwIfEmpty } from 'rxjs';
 
 import { LarkspurError, messageOf } from '../../model/errors.ts';
-import { type HttpRequest, type HttpResponse, problemResponse } from '../../model/http.ts';
+import { type HttpRequest, type HttpResponse, problemResponse, urlOf } from '../../model/http.ts';
 import { readTraceparent, traceHeaders } from '../../model/trace-context.ts';
 import type { HttpRoute } from '../../ports/http-route.ts';
 import type { Logger } from '../../ports/logger.ts';
@@ -70,7 +70,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   const address = server.server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
-  options.log.info({ server: name, host, port: bound }, `${name} listens on http://${host}:${bound}`);
+  options.log.info({ server: name, host, port: bound }, `${name} listens on ${urlOf({ host, port: bound })}`);
   return {
     host,
     port: bound,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { loadConfig } from '../../../src/config/load.ts';
-import { askAdmin, askEach } from '../../../src/runtime/admin-client.ts';
+import { adminAddress, askAdmin, askEach, askMetrics } from '../../../src/runtime/admin-client.ts';
 
 /** An address that answers everything the same. */
 async function answering(status: number, text: string): Promise<string> {
@@ -48,6 +48,13 @@ describe('asking several workers', () => {
   });
 });
 
+describe('the configured admin port', () => {
+  it('is found by an IPv6 address, too', () => {
+    const ipv6 = loadConfig({ env: {}, flags: { data: 'memory', admin: '[::1]:9464' } });
+    expect(adminAddress(ipv6.config).url).toBe('http://[::1]:9464');
+  });
+});
+
 describe('an address that is none', () => {
   it.each(['worker-1', 'worker-1:9464', 'ftp://worker-1', ''])(
     'like "%s" is told as such, with an example',
@@ -67,11 +74,20 @@ describe('something else behind the address of an admin port', () => {
     [200, '<html>welcome</html>'],
     [502, '<html>bad gateway</html>'],
     [404, '"no"'],
+    [200, 'null'],
+    [200, '[]'],
   ])('that answers %d with %s is told as such, with a cure', async (status, text) => {
     const url = await answering(status, text);
     const told = { code: 'internal', message: `${url} answered HTTP ${status} and not as an admin port does` };
     await expect(askAdmin({ url, token: undefined }, question)).rejects.toMatchObject({
       ...{ ...told, cure: expect.stringContaining('--url') as string },
     });
+  });
+
+  it('is not told to need a token when it has no metrics', async () => {
+    const url = await answering(404, 'no');
+    await expect(askMetrics({ url, token: undefined })).rejects.toMatchObject({ code: 'internal' });
+    const closed = { url: await answering(401, 'no'), token: undefined };
+    await expect(askMetrics(closed)).rejects.toMatchObject({ code: 'unauthorized' });
   });
 });
