@@ -49,6 +49,13 @@ export function chaosCommand(command: Command): void {
     .option('--json', 'print one JSON object')
     .action(showReport);
   chaosTools(command);
+  command.hook('preSubcommand', (_, subcommand) => {
+    const set = command.options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
+    if (set.length === 0) return;
+    throw new LarkspurError('bad_request', `${set.map(({ long }) => long).join(', ')} would not count here`, {
+      cure: `options stand behind the command that they are for: larkspur chaos ${subcommand.name()} ...`,
+    });
+  });
 }
 
 function running(command: Command): Command {

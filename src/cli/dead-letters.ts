@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Observable } from 'rxjs';
 
 import { secretsOf } from '../config/describe.ts';
@@ -54,15 +54,20 @@ export function deadLettersCommand(command: Command): void {
     .option('--dry-run', 'only tell what would be sent')
     .option('--rate <n>', 'records a second (default: 50)')
     .option('--run <name>', 'name of the run, for --resume, --stop and --undo (default: made from the time)')
-    .option('--resume <name>', 'go on with a run that was stopped or killed')
-    .option('--undo <name>', 'take back what a run has sent and no worker has begun')
-    .option('--stop <name>', 'stop a run that another process is at, over its admin port')
+    .addOption(ofRun('--resume <name>', 'go on with a run that was stopped or killed', ['undo', 'stop']))
+    .addOption(ofRun('--undo <name>', 'take back what a run has sent and no worker has begun', ['stop', 'rate']))
+    .addOption(ofRun('--stop <name>', 'stop a run that another process is at, over its admin port', ['rate']))
     .addHelpText(
       'after',
       '\nThe same dead letter sent twice acts once. outcome_unknown is sent only when named by --reason or --id.' +
         '\nCtrl-C stops after what is under way; nothing is lost or sent twice by that.',
     )
     .action(runRedrive);
+}
+
+/** An option about a run that was ordered before: what it is to send stands in its order. */
+function ofRun(flags: string, description: string, more: readonly string[]): Option {
+  return new Option(flags, description).conflicts([...filterFields, 'from', 'to', 'dryRun', 'run', ...more]);
 }
 
 function filtered(command: Command): Command {

@@ -1,7 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import { secretsOf } from '../config/describe.ts';
 import { isDateTime } from '../model/date-time.ts';
+import { LarkspurError } from '../model/errors.ts';
 import { isoTime } from '../model/time.ts';
 import { defaultLedger } from '../runtime/chaos/ledger.ts';
 import { askIncident, askWeek } from '../runtime/review/ask-review.ts';
@@ -24,7 +25,11 @@ interface Options extends ConfigOptions {
 export function reportCommand(command: Command): void {
   withUrls(withConfigOptions(command))
     .option('--days <n>', 'over how many days, 1 to 365', daysOf, 7)
-    .option('--from <time>', 'instead: the timeline of an incident, as Markdown, from this time on', timeOf)
+    .addOption(
+      new Option('--from <time>', 'instead: the timeline of an incident, as Markdown, from this time on')
+        .argParser(timeOf)
+        .conflicts(['days', 'ledger']),
+    )
     .option('--to <time>', 'until then (default: now)', timeOf)
     .option('--ledger <file>', 'runs of `larkspur chaos`', defaultLedger)
     .option('--json', 'print JSON')
@@ -32,6 +37,9 @@ export function reportCommand(command: Command): void {
 }
 
 async function run({ days, from, to, url, ledger, json, ...options }: Options): Promise<void> {
+  if (from === undefined && to !== undefined) {
+    throw new LarkspurError('bad_request', '--to needs --from', { cure: 'name the beginning of the incident, too' });
+  }
   const loaded = loadFrom(options);
   const log = stderrLogger(options.logLevel === undefined ? 'error' : loaded.config.logLevel, secretsOf(loaded));
   const places = { config: loaded.config, log, urls: url };
