@@ -68,7 +68,7 @@ export interface Embedded {
   lag(group: string, topics: readonly string[]): readonly { topic: string; partition: number; lag: number }[];
   /** `false` while nothing can be written. */
   ready(): boolean;
-  /** Makes everything durable and gives the folder back. Rejects with `store_full` when it cannot. */
+  /** Makes everything durable and gives the folder back. Rejects with `store_full` when it cannot, `data_folder_locked` when another process has it. */
   close(): Promise<void>;
 }
 

@@ -19,6 +19,9 @@ const ownerKey = Buffer.from('owner');
 /** An owner that another host or container wrote counts as alive for so long after its last sign of life. */
 const foreignOwnerMs = 15_000;
 
+// Once: who changes the name of its host is the same owner.
+const here = whereWeAre();
+
 /**
  * Takes the folder for this process or throws `data_folder_locked` naming who has it. The owner stands inside the
  * database, so looking and taking are one write transaction: LMDB's own lock survives a killed holder, and of two
@@ -41,6 +44,24 @@ export function takeFolder(env: RootDatabase<Buffer, Buffer>, path: string): voi
   });
 }
 
+/**
+ * Throws `data_folder_locked` when the folder is no longer this process's: frozen for so long that an owner elsewhere took it
+ * for dead. Inside a write transaction nobody can take it between the look and the write.
+ */
+export function keepFolder(env: RootDatabase<Buffer, Buffer>, path: string): void {
+  const bytes = env.get(ownerKey);
+  const owner = bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as Owner);
+  if (owner?.pid === process.pid && owner.where === here) return;
+  const who = owner === undefined ? 'another process' : `process ${owner.pid} on ${owner.where}`;
+  throw new LarkspurError(
+    'data_folder_locked',
+    `data folder ${path} was taken over by ${who} while this one stood still`,
+    {
+      cure: 'end this process: the other one goes on from what was written',
+    },
+  );
+}
+
 /** Shows a sign of life. An asynchronous write, which LMDB flushes to disk in a thread, and all before it with it. */
 export function renewFolder(env: RootDatabase<Buffer, Buffer>): Promise<boolean> {
   return env.put(ownerKey, ownRecord());
@@ -55,14 +76,14 @@ function ownRecord(): Buffer {
   const owner: Owner = {
     pid: process.pid,
     startedAt: startOf(process.pid),
-    where: whereWeAre(),
+    where: here,
     renewedMs: Date.now(),
   };
   return Buffer.from(JSON.stringify(owner));
 }
 
 function isAlive(owner: Owner): boolean {
-  if (owner.where !== whereWeAre()) return Date.now() - owner.renewedMs < foreignOwnerMs;
+  if (owner.where !== here) return Date.now() - owner.renewedMs < foreignOwnerMs;
   try {
     process.kill(owner.pid, 0);
   } catch (error) {

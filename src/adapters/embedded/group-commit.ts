@@ -47,7 +47,7 @@ export class GroupCommit {
     else this.#waiting.push(done);
   }
 
-  /** Commits what is left. Throws `store_full` when it cannot be. */
+  /** Commits what is left. Throws `store_full`, or what `apply` threw of its own, when it cannot be. */
   close(): void {
     this.#closed = true;
     this.#run();
@@ -72,11 +72,14 @@ export class GroupCommit {
   }
 
   #fail(error: unknown): void {
-    const failure = new LarkspurError('store_full', `data folder takes no writes: ${messageOf(error)}`, {
-      cure: 'free space on its disk; nothing is lost, writing goes on by itself',
-      retryable: true,
-      cause: error,
-    });
+    const failure =
+      error instanceof LarkspurError
+        ? error
+        : new LarkspurError('store_full', `data folder takes no writes: ${messageOf(error)}`, {
+            cure: 'free space on its disk; nothing is lost, writing goes on by itself',
+            retryable: true,
+            cause: error,
+          });
     if (this.#failure === undefined) {
       const { code, cure } = failure;
       this.#logger.error({ code, cure, waiting: this.#waiting.length }, failure.message);

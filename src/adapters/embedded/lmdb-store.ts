@@ -7,7 +7,7 @@ import type { Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 
 import { checkDatabase, openDataFolder, unusable } from './data-folder.ts';
-import { leaveFolder, renewFolder, takeFolder } from './folder-lock.ts';
+import { keepFolder, leaveFolder, renewFolder, takeFolder } from './folder-lock.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { BlobLog, Codec, Store, Table } from './store.ts';
 
@@ -26,6 +26,7 @@ type Bytes = Database<Buffer, Buffer>;
 export class LmdbStore implements Store {
   readonly clusterId: string;
   readonly #env: RootDatabase<Buffer, Buffer>;
+  readonly #path: string;
   readonly #blobs: Bytes;
   readonly #commit: GroupCommit;
   #cancelSync: () => void = () => undefined;
@@ -49,17 +50,25 @@ export class LmdbStore implements Store {
       void env.close();
       throw error;
     }
-    return new LmdbStore(env, clusterId, timers, logger);
+    return new LmdbStore(env, path, clusterId, timers, logger);
   }
 
-  private constructor(env: RootDatabase<Buffer, Buffer>, clusterId: string, timers: Timers, logger: Logger) {
+  private constructor(
+    env: RootDatabase<Buffer, Buffer>,
+    path: string,
+    clusterId: string,
+    timers: Timers,
+    logger: Logger,
+  ) {
     this.clusterId = clusterId;
     this.#env = env;
+    this.#path = path;
     this.#blobs = openBytes(this.#env, 'blobs');
     this.#commit = new GroupCommit(
       (writes) => {
         // Inside one transaction: a failure leaves none of them.
         this.#env.transactionSync(() => {
+          keepFolder(env, path);
           for (const write of writes) write();
         }, commitWithoutSync);
         this.#unsynced = true;
@@ -91,6 +100,7 @@ export class LmdbStore implements Store {
     this.#cancelSync();
     try {
       this.#commit.close();
+      keepFolder(this.#env, this.#path);
       await flushed(leaveFolder(this.#env));
     } finally {
       await this.#env.close();
@@ -110,6 +120,7 @@ export class LmdbStore implements Store {
     if (!this.#unsynced && ++this.#ticksSinceSync < quietTicks) return;
     this.#unsynced = false;
     this.#ticksSinceSync = 0;
+    keepFolder(this.#env, this.#path);
     await flushed(renewFolder(this.#env));
   }
 }

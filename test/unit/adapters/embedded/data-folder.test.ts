@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 
 import { open } from 'lmdb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -115,6 +116,26 @@ describe('a data folder', () => {
     await env.put(Buffer.from('owner'), Buffer.from(JSON.stringify({ ...foreign, renewedMs: Date.now() - 15_001 })));
     await env.close();
     await openHere().close();
+  });
+
+  it('takes no writes of a process that stood still until another one took it for dead, and stays with that one', async () => {
+    const house = openHere();
+    const env = open<Buffer, Buffer>({ path: join(folder, 'db'), encoding: 'binary', keyEncoding: 'binary' });
+    const owner = Buffer.from(JSON.stringify({ pid: 1, startedAt: '1', where: 'elsewhere', renewedMs: Date.now() }));
+    await env.put(Buffer.from('owner'), owner);
+    let acknowledged = false;
+    void only(house.sink.append({ topic: 'calls', key: null, value: Buffer.from('late'), headers: [] })).then(
+      () => (acknowledged = true),
+    );
+    await setImmediate();
+    await setImmediate();
+    expect([acknowledged, house.ready()]).toEqual([false, false]);
+    await expect(house.close()).rejects.toMatchObject({
+      code: 'data_folder_locked',
+      message: expect.stringContaining('process 1 on elsewhere') as string,
+    });
+    expect(env.get(Buffer.from('owner'))).toEqual(owner);
+    await env.close();
   });
 
   it('of another format is refused and left as it is', () => {
