@@ -104,7 +104,8 @@ export class TopicScan {
     });
     this.#consumer.on('consumer.crash', ({ payload }) => fail(payload.error));
     await this.#consumer.connect();
-    await this.#consumer.subscribe({ topics: [this.#fullName], fromBeginning: false });
+    // What retention takes meanwhile is gone, what follows it is not: with `false` the driver would jump past the end.
+    await this.#consumer.subscribe({ topics: [this.#fullName], fromBeginning: true });
     const running = this.#consumer.run({
       autoCommit: false,
       eachBatch: (payload) => {

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
+import kafkajs from 'kafkajs';
 import { take, tap, toArray } from 'rxjs';
 import { afterAll, expect, it } from 'vitest';
 
@@ -11,6 +12,8 @@ import { applyPlan, topicPlan } from '../../../src/runtime/topics.ts';
 import { only } from '../../support/only.ts';
 import { KafkaHarness } from '../../support/services/kafka-harness.ts';
 import { describeWithKafka } from '../../support/services/provided.ts';
+
+const { Kafka, logLevel } = kafkajs;
 
 describeWithKafka('topics and tail on a real broker', (brokers) => {
   const kafka = new KafkaHarness(brokers);
@@ -126,6 +129,38 @@ describeWithKafka('topics and tail on a real broker', (brokers) => {
     expect(read.slice(0, 2)).toEqual(['a', '|']);
     expect(read.filter((value) => 'bc'.includes(value))).toEqual(['b', 'c']);
     expect(read.filter((value) => 'de'.includes(value))).toEqual(['d', 'e']);
+  });
+
+  it('a scan goes on behind what retention takes while it begins', async () => {
+    const topic = await kafka.topic(1);
+    await kafka.write(
+      topic,
+      Array.from({ length: 10 }, (_, n) => ({ partition: 0, value: Buffer.from(String(n)) })),
+    );
+    const driver = new Kafka({ brokers: [...kafka.client.brokers], logLevel: logLevel.NOTHING }).admin();
+    await driver.connect();
+    await driver.fetchTopicOffsets(kafka.prefix + topic); // the driver must know the topic first
+    const read: string[] = [];
+    const reading = { client: kafka.client, prefix: kafka.prefix, logger: kafka.logger, timers: systemTimers };
+    let taken = Promise.resolve();
+    const scan = new TopicScan(topic, reading, {
+      wants: ({ begin, end }) => {
+        const partitions = [{ partition: 0, offset: '7' }];
+        taken = driver.deleteTopicRecords({ topic: kafka.prefix + topic, partitions });
+        return { from: begin, to: end };
+      },
+      record: ({ value }) => void read.push(String(value)),
+      reachedEnd: () => false,
+    });
+    const late = systemTimers.after(10_000, () => {
+      read.push('never ended');
+      scan.stop();
+    });
+    await scan.run();
+    late();
+    await taken;
+    await driver.disconnect();
+    expect(read).toEqual(['7', '8', '9']);
   });
 
   it('tail of a topic that is not there says so', async () => {
