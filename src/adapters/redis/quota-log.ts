@@ -50,6 +50,7 @@ export class RedisQuotaLog implements QuotaLog {
   #fleet: QuotaFleet = { replicas: 0, epoch: '' };
   #known = false;
   #beats = 0;
+  #beating = false;
   #closed = false;
   #cancelBeat = (): void => undefined;
   readonly #restListeners: ((key: string, restMs: number) => void)[] = [];
@@ -176,6 +177,8 @@ export class RedisQuotaLog implements QuotaLog {
   #lost(): void {
     if (!this.#known || this.#closed) return;
     this.#known = false;
+    // One that is under way sees to the next itself.
+    if (this.#beating) return;
     this.#cancelBeat();
     this.#cancelBeat = this.#connection.whenWorthTrying(tryAgainMs, () => void this.#beat());
   }
@@ -184,6 +187,7 @@ export class RedisQuotaLog implements QuotaLog {
     const prefix = `${this.#prefix}quota:{fleet}`;
     const args = [this.#options.now?.() ?? '', this.#process, randomUUID(), signCountsMs];
     this.#beats++;
+    this.#beating = true;
     try {
       const reply = await this.#connection.run(this.#beatScript.name, (client) =>
         evaluate(client, this.#beatScript, [`${prefix}:replicas`, `${prefix}:epoch`], args),
@@ -194,6 +198,7 @@ export class RedisQuotaLog implements QuotaLog {
     } catch {
       this.#known = false;
     }
+    this.#beating = false;
     if (this.#closed) return;
     const again = (): void => void this.#beat();
     this.#cancelBeat = this.#known

@@ -129,4 +129,30 @@ describe.skipIf(redisMissing !== '')(`quota on a real Redis ${redisMissing}`, ()
     await connection.close();
     expect(await ask(one.log, [bucket('other', [5, 1_000])])).toMatchObject({ granted: 1 });
   });
+
+  it('gives one sign of life each ten seconds, also after one was lost together with a step', async () => {
+    const connection = connectRedis(redis.url);
+    await once(connection.client, 'ready');
+    const time = new VirtualTime();
+    const log = new RedisQuotaLog(connection, time, noLogger);
+    closes.push(async () => {
+      await log.close();
+      await connection.close();
+    });
+    await expect.poll(() => log.ready(), patiently).toBe(true);
+    redis.pause();
+    // The step goes first, so that it is given up while the sign is still waited for.
+    const away = only(log.take({ limits: [tier], want: () => 1 }));
+    await sleep(20);
+    time.advance(10_000);
+    expect(await away).toEqual({ kind: 'away' });
+    await sleep(400);
+    redis.resume();
+    await expect.poll(() => log.ready(), patiently).toBe(true);
+    await sleep(1_000);
+    const before = log.roundTrips;
+    time.advance(10_000);
+    await sleep(500);
+    expect(log.roundTrips - before).toBe(1);
+  });
 });
