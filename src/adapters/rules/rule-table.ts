@@ -72,7 +72,8 @@ export class RuleTable implements EventRoutes {
   // What was read from the shelf, by bucket: asked of it again and again is what this process routes all the time.
   readonly #reads = new HotKeys({ share: 0, perSecond: spreadPerSecond });
   #warm = false;
-  #stop: () => void = () => undefined;
+  #stopped = false;
+  #cancel: () => void = () => undefined;
 
   constructor(parts: RuleTableParts) {
     this.#parts = parts;
@@ -103,14 +104,16 @@ export class RuleTable implements EventRoutes {
   start(): void {
     const attempt = async (n: number): Promise<void> => {
       await this.#fill(n >= attemptsAtShelf).catch(() => undefined);
-      if (!this.#warm) this.#stop = this.#parts.timers.after(fillAgainMs, () => void attempt(n + 1));
+      if (!this.#warm && !this.#stopped)
+        this.#cancel = this.#parts.timers.after(fillAgainMs, () => void attempt(n + 1));
     };
     void attempt(0);
   }
 
   /** Tries no more to fill the memory. */
   stop(): void {
-    this.#stop();
+    this.#stopped = true;
+    this.#cancel();
   }
 
   routesFor(event: Pick<Event, 'app' | 'type'>): readonly Route[] | Observable<readonly Route[]> {

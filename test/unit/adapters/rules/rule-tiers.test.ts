@@ -200,4 +200,17 @@ describe('the rules for an event', () => {
     await bench.time.advanceAsync(31_000);
     expect([ended, table.warm]).toEqual([{ names: ['one'], atOnce: false }, true]);
   });
+
+  it('are asked for no more once a process stops, also where it stops while a question is under way', async () => {
+    const bench = new RuleBench();
+    bench.source.down = 'away';
+    bench.source.takesMs = 50;
+    bench.shelf.away = true;
+    const { table } = bench.process('a');
+    table.start();
+    await bench.time.advanceAsync(20);
+    table.stop();
+    await bench.time.advanceAsync(10_000);
+    expect(bench.source.reads).toBe(1);
+  });
 });
