@@ -86,6 +86,10 @@ export class Lane {
       if (this.#doubtful > 0) await this.#withdraw();
       if (this.#queue.length === 0) break;
       const leave = await this.#world.gate.enter();
+      if (this.#isClosed()) {
+        leave();
+        break;
+      }
       // Counted only now: what queued at the gate goes along.
       const count = this.#fitting();
       const batch = this.#queue.slice(0, count);
@@ -108,6 +112,11 @@ export class Lane {
       }
     }
     this.#busy = false;
+  }
+
+  /** A question to a function: it may have become so during a wait, unseen by the compiler. */
+  #isClosed(): boolean {
+    return this.#closed;
   }
 
   /** What was sent in vain may have been written all the same: of what must not stand twice the topic is asked. */

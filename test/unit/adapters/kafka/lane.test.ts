@@ -11,7 +11,12 @@ class TooLarge extends Error {}
 
 /** A partition that fails as told: the n-th send with the n-th entry, if there is one. */
 function stage(
-  options: { failures?: (Error | undefined)[]; tooLarge?: (value: string) => boolean; storedAtMs?: number } = {},
+  options: {
+    gate?: (time: VirtualTime) => SendGate;
+    failures?: (Error | undefined)[];
+    tooLarge?: (value: string) => boolean;
+    storedAtMs?: number;
+  } = {},
 ) {
   const time = new VirtualTime();
   const sends: string[][] = [];
@@ -36,7 +41,7 @@ function stage(
   const state = { written: undefined as number | undefined };
   const lane = new Lane(3, {
     send,
-    gate: new SendGate(1, time),
+    gate: options.gate?.(time) ?? new SendGate(1, time),
     isTooLarge: (error) => error instanceof TooLarge,
     limitBytes: () => Promise.resolve(1_000),
     onFailure: (_, waitMs) => waits.push(waitMs),
@@ -152,6 +157,19 @@ describe('Lane', () => {
     push('b');
     await time.advanceAsync(60_000);
     expect(sends).toEqual([['a']]);
+  });
+
+  it('sends nothing that waited at the gate when it was closed: its producer would be left behind', async () => {
+    let gate: SendGate | undefined;
+    const { time, sends, lane, push } = stage({ gate: (at) => (gate = new SendGate(1, at)) });
+    const leave = await gate?.enter();
+    push('a');
+    await time.advanceAsync(1);
+    lane.close();
+    leave?.();
+    await time.advanceAsync(1_000);
+    expect(sends).toEqual([]);
+    expect(await gate?.enter()).toBeTypeOf('function');
   });
 
   it('a record that must not stand twice is not sent again when an attempt in vain had written it', async () => {
