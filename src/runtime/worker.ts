@@ -2,6 +2,7 @@ import { firstValueFrom, type Subscription } from 'rxjs';
 
 import { LarkspurError, messageOf } from '../model/errors.ts';
 import { dispatchPipeline } from '../pipeline/dispatch-pipeline.ts';
+import { underWayNow } from '../pipeline/explain/under-way.ts';
 import type { House } from '../pipeline/house.ts';
 
 /** `draining`: nothing new begins, what is under way may end; `failed`: the stream errored, the process must stop. */
@@ -84,6 +85,7 @@ export class Worker {
       // After an error nothing that is under way can end any more, so nobody waits for it.
       if (this.#phase !== 'failed') {
         outcome = await within(firstValueFrom(this.#house.drain(), { defaultValue: undefined }));
+        if (outcome === 'aborted') this.#tellCutOff();
       }
       await within(firstValueFrom(sink.flush(), { defaultValue: undefined }));
       await within(firstValueFrom(this.#house.finish(), { defaultValue: undefined }));
@@ -98,6 +100,13 @@ export class Worker {
     for (const subscription of this.#running) subscription.unsubscribe();
     if (this.#phase !== 'failed') this.#phase = 'stopped';
     return outcome;
+  }
+
+  #tellCutOff(): void {
+    const { log } = this.#house;
+    const { drainMs } = this.#options;
+    const text = 'the time for an orderly end is over: what is under way is cut off and will be delivered again';
+    log.warn({ ...underWayNow(this.#house), drainMs }, text);
   }
 
   #renewLater(): void {

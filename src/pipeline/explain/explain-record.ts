@@ -34,11 +34,13 @@ export function explainRecord(house: Looked, ref: RecordRef, asked: string): Exp
   };
 }
 
-function isUnderWay({ ahead, state }: LaneEntry<Decoded>): boolean {
+/** Whether it has its turn: nothing is ahead of it, and it waits in no room. */
+export function isUnderWay({ ahead, state }: LaneEntry<Decoded>): boolean {
   return ahead === 0 && state === 'busy';
 }
 
-function nameOf(item: Decoded): Pick<Explanation, 'id' | 'at' | 'upstream' | 'api'> {
+/** What it is called in a text: its id, or its place where it has none. */
+export function nameOf(item: Decoded): Pick<Explanation, 'id' | 'at' | 'upstream' | 'api'> {
   const { record, held } = item.received;
   const at = placeText(held?.first ?? record);
   return item.kind === 'call' ? { id: item.id, at, upstream: item.destination.name, api: item.plan.api } : { at };

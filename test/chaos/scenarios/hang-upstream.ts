@@ -84,6 +84,7 @@ export const hangUpstream: Scenario = async (settings) => {
       ...playedFigures(played),
       errorLines: errors.length,
       ...(errors.length > 0 ? { errors: errors.slice(0, 5) } : {}),
+      ...(exitCode === 0 ? {} : { lastWarnings: worker.warnings().slice(-3) }),
     });
   });
 };

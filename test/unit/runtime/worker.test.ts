@@ -51,6 +51,22 @@ describe('a worker that is stopped', () => {
     expect(bench.upstream().attempts).toHaveLength(1);
   });
 
+  it('says of what it cuts off which calls these are, and what each was at', async () => {
+    const bench = new PipelineBench({ upstreams: { feishu: { attemptMs: 60_000 } } });
+    bench.upstream().script = () => ({ hang: true });
+    const { worker, source } = started(bench);
+    bench.group.give(0, source);
+    bench.call(react('a'), 'k');
+    bench.call(react('behind a'), 'k');
+    bench.run(1_000);
+    const stopping = worker.stop();
+    await bench.time.advanceAsync(20_000);
+    await stopping;
+    expect(bench.log.lines.filter(({ message }) => message.includes('is cut off'))).toMatchObject([
+      { fields: { calls: 1, first: ['a: the request is out and feishu has not answered yet'], drainMs: 20_000 } },
+    ]);
+  });
+
   it('gives the claims of waiting calls back, so that the next worker need not wait for the lease', async () => {
     const bench = new PipelineBench();
     bench.upstream().script = ({ nth }) => (nth === 1 ? { fail: { how: 'refused', sent: false } } : {});
