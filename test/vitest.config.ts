@@ -23,7 +23,7 @@ export default defineConfig({
           root: import.meta.dirname,
           include: ['{unit,architecture,issues}/**/*.test.ts', 'contract/**/*.embedded.test.ts'],
           exclude: ['**/*.faults.test.ts'],
-          testTimeout: 20_000,
+          testTimeout: 60_000,
           // No test patches a global, so that files may share a process: loading the house 350 times took a minute.
           isolate: false,
         },

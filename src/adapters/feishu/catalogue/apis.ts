@@ -90,7 +90,10 @@ export function parseApis(text: string): ApiCatalogue {
   return {
     size: byLabel.size,
     services,
-    all: byLabel.values(),
+    // Anew each time: an iterator is used up by whoever reads it first.
+    get all() {
+      return byLabel.values();
+    },
     find: (method, path) => trie.find(method, path),
     byLabel: (label) => byLabel.get(label),
   };

@@ -18,6 +18,11 @@ describe('the API catalogue', () => {
     }
   });
 
+  it('tells all of them each time somebody asks', () => {
+    const catalogue = apiCatalogue();
+    expect([[...catalogue.all].length, [...catalogue.all].length]).toEqual([1_802, 1_802]);
+  });
+
   it('knows tiers, tokens, keys and further limits', () => {
     const catalogue = apiCatalogue();
     expect(catalogue.byLabel('POST /open-apis/im/v1/messages')).toMatchObject({
