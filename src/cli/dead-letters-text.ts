@@ -43,7 +43,8 @@ export function previewText({ looked, wouldSend, passedOver, seconds, groups, sa
 /** How far a run is, on one line. */
 export function runText({ run, kind, state, counts, left, error }: RunView): string {
   const outcomes = Object.entries(counts).map(([outcome, number]) => `${count(number)} ${words[outcome] ?? outcome}`);
-  const what = outcomes.length === 0 ? 'nothing yet' : outcomes.join(', ');
+  const nothing = state === 'finished' ? 'nothing was left to do' : 'nothing yet';
+  const what = outcomes.length === 0 ? nothing : outcomes.join(', ');
   const rest = left > 0 ? `; ${count(left)} to look at` : '';
   return `${kind} ${run} ${state}: ${what}${rest}${error === undefined ? '' : `; ${safe(error)}`}`;
 }
