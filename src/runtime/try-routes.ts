@@ -69,14 +69,13 @@ async function tryOne(route: Route, record: InRecord): Promise<TriedRoute> {
     timers: systemTimers,
     cluster: () => 'test',
   };
-  const { records, outcomes } = await firstValueFrom(routeEvent(record, context), {
-    defaultValue: { records: [], outcomes: [] },
-  });
+  const routed = await firstValueFrom(routeEvent(record, context), { defaultValue: [] });
+  const records = routed.flatMap((one) => one.records);
   const letter = records.find(({ topic }) => topic === 'dead-letters');
   const message = letter === undefined ? undefined : historyOf(letter).message;
   return {
     route: route.spec.name,
-    outcome: outcomes[0]?.outcome ?? 'idle',
+    outcome: routed[0]?.outcome ?? 'idle',
     ...(message === undefined ? {} : { message }),
     made: records
       .filter(({ topic }) => topic !== 'dead-letters')

@@ -25,10 +25,9 @@ export interface RouteOutcome {
   readonly outcome: 'called' | 'idle' | 'differs' | 'dead-letter';
 }
 
-/** What all routes came to: records to be written, and an outcome each. */
-export interface Routing {
+/** The same with what is to be written for it. */
+export interface Routed extends RouteOutcome {
   readonly records: readonly OutRecord[];
-  readonly outcomes: readonly RouteOutcome[];
 }
 
 /** What routing an event needs. */
@@ -44,15 +43,19 @@ export interface RoutingContext {
 const againAfterMs = [1_000, 5_000];
 
 /**
- * Runs every route that is for an event. Writes nothing itself: what is to be written comes together, at the end.
+ * Runs every route that is for an event. Writes nothing itself: what is to be written comes together, at the end, by route.
  * @param trace of the event, if it is kept: what is made of the event goes on with it
  */
-export function routeEvent(record: InRecord, context: RoutingContext, trace?: RecordTrace): Observable<Routing> {
-  if (record.value === null) return of({ records: [], outcomes: [] });
+export function routeEvent(
+  record: InRecord,
+  context: RoutingContext,
+  trace?: RecordTrace,
+): Observable<readonly Routed[]> {
+  if (record.value === null) return of([]);
   const event = eventIn(record.value);
   if (event === undefined) {
     const letter = deadLetter(record, context, { reason: 'undecodable', message: 'the record is no event', trace });
-    return of({ records: [letter], outcomes: [{ route: 'none', outcome: 'dead-letter' }] });
+    return of([{ route: 'none', outcome: 'dead-letter', records: [letter] }]);
   }
   const view = viewOfEvent(event);
   const found$ = context.routes.routesFor(event);
@@ -66,16 +69,10 @@ function runAll(
   view: EventView,
   event: Traced,
   context: RoutingContext,
-): Observable<Routing> {
+): Observable<readonly Routed[]> {
   // What answers callbacks has done so at the door.
   const fitting = routes.filter(({ spec }) => !(callbackTypes.has(view.type) && answersCallbacks(spec.to.kind)));
-  return merge(...fitting.map((route) => routeOne(route, view, event, context))).pipe(
-    toArray(),
-    map((parts) => ({
-      records: parts.flatMap(({ records }) => records),
-      outcomes: parts.flatMap(({ outcomes }) => outcomes),
-    })),
-  );
+  return merge(...fitting.map((route) => routeOne(route, view, event, context))).pipe(toArray());
 }
 
 /** An event with its trace. */
@@ -84,13 +81,14 @@ interface Traced {
   readonly trace: RecordTrace | undefined;
 }
 
-function routeOne(route: Route, view: EventView, event: Traced, context: RoutingContext): Observable<Routing> {
+function routeOne(route: Route, view: EventView, event: Traced, context: RoutingContext): Observable<Routed> {
   const { name, to } = route.spec;
-  const ended = (outcome: RouteOutcome['outcome'], records: readonly OutRecord[] = []): Routing => ({
+  const ended = (outcome: RouteOutcome['outcome'], records: readonly OutRecord[] = []): Routed => ({
+    route: name,
+    outcome,
     records,
-    outcomes: [{ route: name, outcome }],
   });
-  const dead = (reason: DeadLetterReason, message: string, faults?: DeadLetterHistory['faults']): Routing =>
+  const dead = (reason: DeadLetterReason, message: string, faults?: DeadLetterHistory['faults']): Routed =>
     ended('dead-letter', [
       deadLetter(event.record, context, { reason, message: `route ${name}: ${message}`, faults, trace: event.trace }),
     ]);
@@ -155,12 +153,12 @@ function copyOf({ record: { key, value, headers }, trace }: Traced, topic: strin
 /** The dead letter of an event of which something was made that its topic does not take. */
 export function tooLarge(
   record: InRecord,
-  topic: string,
-  limitBytes: number,
+  route: string,
+  { topic, limitBytes }: { readonly topic: string; readonly limitBytes: number },
   context: RoutingContext,
   trace: RecordTrace | undefined,
 ): OutRecord {
-  const message = `a route made a record for ${topic} that is larger than that topic takes (${limitBytes} bytes)`;
+  const message = `route ${route}: what it gives for ${topic} is larger than that topic takes (${limitBytes} bytes)`;
   return deadLetter(record, context, { reason: 'invalid_call', message, trace });
 }
 

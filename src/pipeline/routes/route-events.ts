@@ -22,7 +22,7 @@ import { laneOf } from '../stages/schedule.ts';
 import type { RecordTrace } from '../trace/record-trace.ts';
 import { traceOf } from '../trace/trace-of.ts';
 
-import { routeEvent, type RouteOutcome, type RoutingContext, tooLarge } from './route-event.ts';
+import { type Routed, routeEvent, type RouteOutcome, type RoutingContext, tooLarge } from './route-event.ts';
 
 /** What reading and routing events needs. */
 export interface RouteEventsContext extends Omit<RoutingContext, 'cluster'> {
@@ -139,16 +139,14 @@ class Writing {
   /** Emits the outcomes once everything is durable. */
   route(record: InRecord): Observable<readonly RouteOutcome[]> {
     const trace = this.#traceOf(record);
-    return andThen(routeEvent(record, this.#routing, trace), ({ records, outcomes }) => {
-      const written$: Observable<unknown> =
-        records.length === 0 ? of(true) : forkJoin(records.map((one) => this.#write(one, record, trace)));
-      return written$.pipe(
-        map(() => {
+    return andThen(routeEvent(record, this.#routing, trace), (routed) =>
+      all(routed.map((one) => this.#writeAll(one, record, trace))).pipe(
+        map((outcomes) => {
           trace?.ended(this.#context.clock.now(), factsOf(record, outcomes));
           return outcomes;
         }),
-      );
-    });
+      ),
+    );
   }
 
   #traceOf(record: InRecord): RecordTrace | undefined {
@@ -158,17 +156,34 @@ class Writing {
     return traceOf(record, came, traces);
   }
 
-  /** Writes until it stands somewhere: what its topic does not take is a dead letter, and that is held until it fits. */
-  #write(one: OutRecord, event: InRecord, trace: RecordTrace | undefined): Observable<true> {
-    return andThen(this.#context.sink.append(one), (ack): Observable<true> | true => {
+  /** Emits what a route came to once all that it made stands somewhere. */
+  #writeAll({ route, outcome, records }: Routed, event: InRecord, trace: RecordTrace | undefined) {
+    const written$ = all(records.map((one) => this.#write(one, route, event, trace)));
+    return written$.pipe(
+      map((fits): RouteOutcome => ({ route, outcome: fits.includes(false) ? 'dead-letter' : outcome })),
+    );
+  }
+
+  /**
+   * Writes until it stands somewhere: what its topic does not take is a dead letter, and that is held until it fits. Emits
+   * whether it stands as it was made.
+   */
+  #write(one: OutRecord, route: string, event: InRecord, trace: RecordTrace | undefined): Observable<boolean> {
+    const { sink, timers } = this.#context;
+    return andThen(sink.append(one), (ack): Observable<boolean> | boolean => {
       if (ack.kind === 'written') return true;
-      if (one.topic !== 'dead-letters') {
-        const letter = tooLarge(event, one.topic, ack.limitBytes, this.#routing, trace);
-        return this.#write(letter, event, trace);
-      }
-      return andThen(after(this.#context.timers, misfitLookMs), () => this.#write(one, event, trace));
+      const { topic } = one;
+      if (topic === 'dead-letters')
+        return andThen(after(timers, misfitLookMs), () => this.#write(one, route, event, trace));
+      const letter = tooLarge(event, route, { topic, limitBytes: ack.limitBytes }, this.#routing, trace);
+      return andThen(this.#write(letter, route, event, trace), () => false);
     });
   }
+}
+
+/** Emits once, when each has emitted and completed. */
+function all<T>(sources: readonly Observable<T>[]): Observable<readonly T[]> {
+  return sources.length === 0 ? of([]) : forkJoin(sources);
 }
 
 function factsOf({ headers }: InRecord, outcomes: readonly RouteOutcome[]) {

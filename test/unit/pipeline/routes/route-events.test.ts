@@ -81,8 +81,10 @@ describe('routing events', () => {
     bench.time.advance(1_000);
     expect(bench.callIds).toEqual(['n']);
     expect(bench.records('dead-letters').map(({ headers }) => headerText(headers, 'larkspur-history'))).toEqual([
-      expect.stringContaining('larger than that topic takes (2000 bytes)'),
+      expect.stringContaining('route r: what it gives for calls is larger than that topic takes (2000 bytes)'),
     ]);
+    // It is told as such: nobody has called.
+    expect(bench.outcomes).toEqual([[{ route: 'r', outcome: 'dead-letter' }], [{ route: 'r', outcome: 'called' }]]);
     expect(bench.committed).toBe(2);
   });
 
