@@ -83,8 +83,7 @@ function faultsOf(upstream: string, attempts: readonly Timed[], { fromMs, toMs }
   );
   const found = [...failures].flatMap(([kind, of]) => {
     if (kind === undefined) return [];
-    const times = of.map(({ atMs }) => atMs);
-    const span = { fromMs: Math.min(...times), toMs: Math.max(...times) };
+    const span = spanOf(of);
     const all = attempts.filter(({ atMs }) => atMs >= span.fromMs && atMs <= span.toMs).length;
     const rate = Math.max(0.001, Math.round((of.length / all) * 1_000) / 1_000);
     // What may have acted is the hard case.
@@ -93,6 +92,14 @@ function faultsOf(upstream: string, attempts: readonly Timed[], { fromMs, toMs }
   const slow = slowness(attempts, { fromMs, toMs });
   // First what fails, by its share; what is left is late.
   return slow === undefined ? found : [...found, timed('latency', slow, { delayMs: slow.delayMs })];
+}
+
+/** From the first to the last of them; they may be more than a function takes as arguments. */
+function spanOf(attempts: readonly Timed[]): Span {
+  return attempts.reduce(
+    ({ fromMs, toMs }, { atMs }) => ({ fromMs: Math.min(fromMs, atMs), toMs: Math.max(toMs, atMs) }),
+    { fromMs: Infinity, toMs: -Infinity },
+  );
 }
 
 function kindOf({ class: verdict, status, message = '' }: Attempt): InjectedKind | undefined {

@@ -117,7 +117,10 @@ class SandboxStage implements Stage {
       ...{ lost, twice, outOfOrder },
       p50AddedMs: added(0.5),
       p99AddedMs: added(0.99),
-      recoverMs: Math.max(0, ...repeated.map(({ totalMs = 0, attemptsMs: [first = 0] }) => totalMs - first)),
+      recoverMs: repeated.reduce(
+        (most, { totalMs = 0, attemptsMs: [first = 0] }) => Math.max(most, totalMs - first),
+        0,
+      ),
     };
   }
 

@@ -50,6 +50,13 @@ describe('a scenario out of an incident', () => {
     });
   });
 
+  it('takes an outage of hundreds of thousands of attempts', () => {
+    const attempts = Array.from({ length: 300_000 }, (_, n): SeenAttempt => {
+      return { upstream: 'news', started: at(n / 10), ms: 5, class: 'retryable', status: 503 };
+    });
+    expect(scenarioOf('large', span, attempts)?.faults).toMatchObject([{ kind: '503', afterMs: 0, forMs: 29_999 }]);
+  });
+
   it('tells answers that got slow, by what they took longer than before', () => {
     const attempts = every(0, 40_000, (ms) => ok('news', ms, ms >= 20_000 && ms < 30_000 ? 320 : 20));
     expect(scenarioOf('slow', span, attempts)?.faults).toEqual([
