@@ -1,15 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import type { Result } from '../../../src/model/result.ts';
-import { applyPlan, topicPlan } from '../../../src/runtime/topics.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
-import { WorkerProcess } from '../../chaos/world/processes.ts';
-import { KafkaHarness } from '../../support/services/kafka-harness.ts';
 import { describeWithServices } from '../../support/services/provided.ts';
+import { WorkerBench } from '../../support/services/worker-bench.ts';
 import { SourceReader } from '../../support/source-reader.ts';
 
 const calls = 400;
@@ -17,30 +11,20 @@ const perSecond = 5;
 const tier = [{ limit: perSecond, windowMs: 1_000 }];
 
 describeWithServices('reads of contacts at two workers, faster than their quota', (brokers, redisUrl) => {
-  const kafka = new KafkaHarness(brokers);
-  const folder = mkdtempSync(join(tmpdir(), 'larkspur-batching-'));
-  const workers: WorkerProcess[] = [];
-  afterAll(async () => {
-    for (const worker of workers) await worker.kill9();
-    await kafka.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const bench = new WorkerBench(brokers, redisUrl);
+  const { kafka } = bench;
 
   it('go together, never too many at once, and one result each although a worker is killed', async () => {
     const tiers = { 'contact.user.get': tier, 'contact.user.batch': tier };
     const sandbox = await createSandbox({ settings: { tierMode: 'sliding', tiers, latencyMs: 100 } });
-    await applyPlan(kafka.admin, await topicPlan(kafka.admin), () => undefined);
-    const config = join(folder, 'larkspur.yaml');
-    writeFileSync(
-      config,
-      `kafka: { brokers: [${brokers.join(', ')}], topicPrefix: ${kafka.prefix}, group: ${kafka.prefix}worker, sessionTimeoutMs: 6000 }
-redis: { url: ${redisUrl}, keyPrefix: '${kafka.prefix}' }
-apps: [{ id: cli_a, secret: sandbox }]
+    await bench.prepare(
+      `apps: [{ id: cli_a, secret: sandbox }]
 worker: { claims: { leaseMs: 6000, renewMs: 2000 } }
-upstreams: { feishu: { baseUrl: '${sandbox.url}', batching: true, timeouts: { attemptMs: 2000 }, limits: [{ perSecond: ${perSecond} }] } }
-`,
+upstreams: { feishu: { baseUrl: '${sandbox.url}', batching: true, timeouts: { attemptMs: 2000 }, limits: [{ perSecond: ${perSecond} }] } }`,
+      'sessionTimeoutMs: 6000',
     );
-    for (const name of ['one', 'two']) workers.push(await WorkerProcess.start(config, join(folder, `${name}.log`)));
+    const first = await bench.worker();
+    await bench.worker();
     await kafka.write(
       'calls',
       Array.from({ length: calls }, (_, n) => ({
@@ -52,7 +36,7 @@ upstreams: { feishu: { baseUrl: '${sandbox.url}', batching: true, timeouts: { at
     );
     const asked = () => sandbox.requests(1_000).filter(({ path }) => path.startsWith('/open-apis/contact'));
     await expect.poll(() => asked().length, { timeout: 60_000, interval: 5 }).toBeGreaterThan(perSecond);
-    await workers[0]?.kill9();
+    await first.kill9();
     const reader = new SourceReader(kafka.member(kafka.unique('reader'), ['results']));
     const written = () => new Set(reader.records.map(({ value }) => String(value)));
     await reader.until(() => written().size >= calls, 90_000);

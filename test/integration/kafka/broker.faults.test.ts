@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Kafka, logLevel } from 'kafkajs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { createKafkaSink } from '../../../src/adapters/kafka/sink.ts';
 import { only } from '../../support/only.ts';
 import { KafkaHarness } from '../../support/services/kafka-harness.ts';
 import { LocalKafka } from '../../support/services/local-kafka.ts';
+import { ownBroker } from '../../support/services/own-broker.ts';
 import { describeWithKafka } from '../../support/services/provided.ts';
 import { SourceReader } from '../../support/source-reader.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
@@ -22,17 +23,8 @@ const moreThanRetries = 25;
 
 // A broker of its own: this suite kills it.
 describeWithKafka('a broker that fails', () => {
-  const broker = new LocalKafka();
-  let kafka: KafkaHarness;
-
-  beforeAll(async () => {
-    await broker.start();
-    kafka = new KafkaHarness(broker.brokers);
-  });
-  afterAll(async () => {
-    await kafka.close();
-    await broker.stop();
-  });
+  const own = ownBroker();
+  const { broker } = own;
 
   const orderHolds = (reader: SourceReader, keys: number): boolean => {
     const firsts = [...new Set(reader.values)].map(Number);
@@ -45,14 +37,14 @@ describeWithKafka('a broker that fails', () => {
     ['is restarted in order', () => broker.halt()],
     ['is killed', () => broker.kill9()],
   ])('K1, K2: %s: nothing is lost, order holds, reading and writing go on by themselves', async (_, end) => {
-    const topic = await kafka.topic(3);
-    const source = kafka.member(kafka.unique('group'), [topic]);
+    const topic = await own.kafka.topic(3);
+    const source = own.kafka.member(own.kafka.unique('group'), [topic]);
     const reader = new SourceReader(source);
-    await kafka.write(topic, numbered(0, 200));
+    await own.kafka.write(topic, numbered(0, 200));
     await reader.until(() => reader.records.length >= 200);
-    const writes = [kafka.write(topic, numbered(200, 400))];
+    const writes = [own.kafka.write(topic, numbered(200, 400))];
     await end();
-    writes.push(kafka.write(topic, numbered(400, 600)));
+    writes.push(own.kafka.write(topic, numbered(400, 600)));
     await broker.start();
     await Promise.all(writes);
     await reader.until(() => new Set(reader.values).size === 600, 40_000);
@@ -62,17 +54,19 @@ describeWithKafka('a broker that fails', () => {
   });
 
   it('K6: does not answer: the watchdog ends the life, and a new one reads on when it answers again', async () => {
-    const topic = await kafka.topic(1);
-    const source = kafka.member(kafka.unique('group'), [topic], { tuning: { watchdogMs: 2_000, leaveLimitMs: 500 } });
+    const topic = await own.kafka.topic(1);
+    const source = own.kafka.member(own.kafka.unique('group'), [topic], {
+      tuning: { watchdogMs: 2_000, leaveLimitMs: 500 },
+    });
     const reader = new SourceReader(source);
-    await kafka.write(topic, numbered(0, 10));
+    await own.kafka.write(topic, numbered(0, 10));
     await reader.until(() => reader.records.length === 10);
     const old = reader.partition();
     broker.pause();
     await reader.until(() => reader.partitions.length === 0, 10_000);
     expect(reader.events.at(-1)).toEqual({ kind: 'lost', partition: old });
     expect(source.ready()).toBe(false);
-    await reader.until(() => kafka.logger.text.includes('no sign of life'));
+    await reader.until(() => own.kafka.logger.text.includes('no sign of life'));
     broker.resume();
     await reader.until(() => reader.records.length === 20, 40_000);
     expect(reader.partition().epoch).toBeGreaterThan(old.epoch);
@@ -80,14 +74,16 @@ describeWithKafka('a broker that fails', () => {
   });
 
   it('K3: is away for long: nothing is read or acknowledged, the member is not ready, and all goes on by itself', async () => {
-    const topic = await kafka.topic(1);
-    const source = kafka.member(kafka.unique('group'), [topic], { tuning: { watchdogMs: 3_000, leaveLimitMs: 500 } });
+    const topic = await own.kafka.topic(1);
+    const source = own.kafka.member(own.kafka.unique('group'), [topic], {
+      tuning: { watchdogMs: 3_000, leaveLimitMs: 500 },
+    });
     const reader = new SourceReader(source);
-    await kafka.write(topic, numbered(0, 10));
+    await own.kafka.write(topic, numbered(0, 10));
     await reader.until(() => reader.records.length === 10);
     await broker.kill9();
     let written = false;
-    const write = kafka.write(topic, numbered(10, 20)).then(() => (written = true));
+    const write = own.kafka.write(topic, numbered(10, 20)).then(() => (written = true));
     await reader.until(() => reader.partitions.length === 0 && !source.ready(), 60_000);
     expect([written, reader.error]).toEqual([false, undefined]);
     await broker.start();
@@ -103,8 +99,8 @@ describeWithKafka('a broker that fails', () => {
     ['does not answer, and there is nothing to write', 'paused', 'idle'],
     ['does not answer', 'paused', 'busy'],
   ])('D8: %s: who writes is told within ten seconds, and again when all is well', async (_, how, load) => {
-    const topic = await kafka.topic(3);
-    const sink = createKafkaSink(kafka.sinkOptions);
+    const topic = await own.kafka.topic(3);
+    const sink = createKafkaSink(own.kafka.sinkOptions);
     const write = (n: number) => only(sink.append({ topic, key: null, value: Buffer.from(String(n)), headers: [] }));
     const tellsMs = async (ready: boolean) => {
       const startMs = Date.now();

@@ -1,36 +1,16 @@
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { expect, it } from 'vitest';
 
-import { afterAll, expect, it } from 'vitest';
-
-import { applyPlan, topicPlan } from '../../../src/runtime/topics.ts';
-import { WorkerProcess } from '../../chaos/world/processes.ts';
-import { KafkaHarness } from '../../support/services/kafka-harness.ts';
 import { describeWithServices } from '../../support/services/provided.ts';
+import { WorkerBench } from '../../support/services/worker-bench.ts';
 
 const ofA = 3_000;
 const ofB = 10;
 const perSecond = 50;
 
 describeWithServices('a tenant with thousands of calls in one partition', (brokers, redisUrl) => {
-  const kafka = new KafkaHarness(brokers);
-  const folder = mkdtempSync(join(tmpdir(), 'larkspur-full-lane-'));
+  const bench = new WorkerBench(brokers, redisUrl);
+  const { kafka } = bench;
   const starts: { readonly id: string; readonly atMs: number }[] = [];
-  const upstream = createServer((request, response) => {
-    starts.push({ id: String(request.headers['x-request-id']), atMs: performance.now() });
-    response.writeHead(200).end('{}');
-  });
-  const workers: WorkerProcess[] = [];
-  afterAll(async () => {
-    for (const worker of workers) await worker.kill9();
-    upstream.close();
-    await kafka.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
 
   const written = async (tenant: string, count: number): Promise<void> => {
     await kafka.write(
@@ -44,22 +24,14 @@ describeWithServices('a tenant with thousands of calls in one partition', (broke
   };
 
   it('does not hold up who stands behind it, and its own calls stay in order', async () => {
-    upstream.listen(0, '127.0.0.1');
-    await once(upstream, 'listening');
-    await applyPlan(kafka.admin, await topicPlan(kafka.admin), () => undefined);
-    const config = join(folder, 'larkspur.yaml');
-    const { port } = upstream.address() as AddressInfo;
-    writeFileSync(
-      config,
-      `kafka: { brokers: [${brokers.join(', ')}], topicPrefix: ${kafka.prefix}, group: ${kafka.prefix}worker }
-redis: { url: ${redisUrl}, keyPrefix: '${kafka.prefix}' }
-worker: { lanes: { whenFull: park } }
-upstreams: { news: { baseUrl: 'http://127.0.0.1:${port}', limits: [{ perSecond: ${perSecond} }] } }
-`,
-    );
+    const url = await bench.upstream((request, response) => {
+      starts.push({ id: String(request.headers['x-request-id']), atMs: performance.now() });
+      response.writeHead(200).end('{}');
+    });
+    await bench.prepare(`worker: { lanes: { whenFull: park } }
+upstreams: { news: { baseUrl: '${url}', limits: [{ perSecond: ${perSecond} }] } }`);
     await written('a', ofA);
-    const worker = await WorkerProcess.start(config, join(folder, 'worker.log'));
-    workers.push(worker);
+    const worker = await bench.worker();
     const outside = async (): Promise<number> => (await worker.metric('larkspur_full_lane_calls'))[0] ?? 0;
     await expect.poll(outside, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(ofA / 3);
     // On a slow machine more of them stay: all that cannot be written away at once.

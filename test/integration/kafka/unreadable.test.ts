@@ -3,14 +3,13 @@ import { join } from 'node:path';
 
 import kafkajs from 'kafkajs';
 import { toArray } from 'rxjs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { KafkaReader } from '../../../src/adapters/kafka/reader.ts';
 import { kafkaTail } from '../../../src/adapters/kafka/tail.ts';
 import { systemTimers } from '../../../src/adapters/system/clock.ts';
 import { only } from '../../support/only.ts';
-import { KafkaHarness } from '../../support/services/kafka-harness.ts';
-import { LocalKafka } from '../../support/services/local-kafka.ts';
+import { ownBroker } from '../../support/services/own-broker.ts';
 import { describeWithKafka } from '../../support/services/provided.ts';
 import { SourceReader } from '../../support/source-reader.ts';
 
@@ -26,25 +25,16 @@ function lz4(bytes: Buffer): Buffer {
 
 // A broker of its own: this suite damages its disk.
 describeWithKafka('batches that cannot be read', () => {
-  const broker = new LocalKafka();
-  let kafka: KafkaHarness;
-
-  beforeAll(async () => {
-    await broker.start();
-    kafka = new KafkaHarness(broker.brokers);
-  });
-  afterAll(async () => {
-    await kafka.close();
-    await broker.stop();
-  });
+  const own = ownBroker();
+  const { broker } = own;
 
   /** Reads a topic of two partitions of which the first is stuck after some records, and the second goes on. */
   async function expectHeld(topic: string, before: readonly string[], why: RegExp): Promise<void> {
-    const source = kafka.member(kafka.unique('group'), [topic]);
+    const source = own.kafka.member(own.kafka.unique('group'), [topic]);
     const reader = new SourceReader(source);
-    await reader.until(() => why.test(kafka.logger.text) && reader.valuesOf(1).length === 1);
+    await reader.until(() => why.test(own.kafka.logger.text) && reader.valuesOf(1).length === 1);
     expect(reader.valuesOf(0)).toEqual(before);
-    expect(kafka.logger.text).toContain('it is held, the others go on');
+    expect(own.kafka.logger.text).toContain('it is held, the others go on');
     await send(topic, 1, 'later');
     await reader.until(() => reader.valuesOf(1).length === 2);
     expect([reader.valuesOf(0), reader.error, source.ready()]).toEqual([before, undefined, true]);
@@ -54,12 +44,12 @@ describeWithKafka('batches that cannot be read', () => {
   async function send(topic: string, partition: number, value: string, compression = CompressionTypes.None) {
     const producer = new Kafka({ brokers: broker.brokers, logLevel: logLevel.NOTHING }).producer();
     await producer.connect();
-    await producer.send({ topic: kafka.prefix + topic, compression, messages: [{ partition, value }] });
+    await producer.send({ topic: own.kafka.prefix + topic, compression, messages: [{ partition, value }] });
     await producer.disconnect();
   }
 
   it('K19, D4: a codec that is not there holds its partition, with an alarm; the others go on', async () => {
-    const topic = await kafka.topic(2);
+    const topic = await own.kafka.topic(2);
     await send(topic, 0, 'before');
     const original = CompressionCodecs[CompressionTypes.LZ4];
     const compress = ({ buffer }: { buffer: Buffer }) => Promise.resolve(lz4(buffer));
@@ -72,11 +62,11 @@ describeWithKafka('batches that cannot be read', () => {
   });
 
   it('K20: a byte that flipped on the disk of the broker is found: its batch and what follows are held, with an alarm', async () => {
-    const topic = await kafka.topic(2);
+    const topic = await own.kafka.topic(2);
     for (const value of ['first', 'victim', 'third']) await send(topic, 0, value);
     await send(topic, 1, 'beside');
     await broker.halt();
-    const folder = broker.segmentsOf(kafka.prefix + topic, 0);
+    const folder = broker.segmentsOf(own.kafka.prefix + topic, 0);
     const file = join(folder, readdirSync(folder).find((name) => name.endsWith('.log')) ?? '');
     const bytes = readFileSync(file);
     bytes.write('V', bytes.indexOf('victim'));
@@ -84,7 +74,12 @@ describeWithKafka('batches that cannot be read', () => {
     await broker.start();
     await expectHeld(topic, ['first'], /the checksum of the batch at offset 1 does not fit/);
     // Who asks for all of the topic must not take what comes before it for all there is.
-    const reading = { client: kafka.client, prefix: kafka.prefix, logger: kafka.logger, timers: systemTimers };
+    const reading = {
+      client: own.kafka.client,
+      prefix: own.kafka.prefix,
+      logger: own.kafka.logger,
+      timers: systemTimers,
+    };
     const all$ = kafkaTail(topic, { ...reading, last: 10, follow: false });
     await expect(only(all$.pipe(toArray()))).rejects.toThrow(/cannot be read to its end: the checksum of the batch at/);
     // Who asks only for what comes before it gets that.

@@ -1,17 +1,9 @@
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { applyPlan, topicPlan } from '../../../src/runtime/topics.ts';
-import { WorkerProcess } from '../../chaos/world/processes.ts';
-import { KafkaHarness } from '../../support/services/kafka-harness.ts';
 import { describeWithServices } from '../../support/services/provided.ts';
+import { WorkerBench } from '../../support/services/worker-bench.ts';
 
 // The first is shorter than any delay topic, the second longer than the first of them.
 const askedMs = { here: 8_000, outside: 14_000 };
@@ -19,44 +11,25 @@ const kinds = ['here', 'outside'] as const;
 const perKind = 20;
 
 describeWithServices('calls that wait for a retry', (brokers, redisUrl) => {
-  const kafka = new KafkaHarness(brokers);
-  const folder = mkdtempSync(join(tmpdir(), 'larkspur-waits-'));
+  const bench = new WorkerBench(brokers, redisUrl);
+  const { kafka } = bench;
   const arrivals = new Map<string, number[]>();
-  const upstream = createServer((request, response) => {
-    const id = String(request.headers['x-request-id']);
-    const times = [...(arrivals.get(id) ?? []), performance.now()];
-    arrivals.set(id, times);
-    const kind = id.startsWith('here') ? 'here' : 'outside';
-    const first = times.length === 1;
-    response.writeHead(first ? 503 : 200, first ? { 'retry-after': String(askedMs[kind] / 1_000) } : {}).end('{}');
-  });
-  const workers: WorkerProcess[] = [];
-  afterAll(async () => {
-    for (const worker of workers) await worker.kill9();
-    upstream.close();
-    await kafka.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
 
   it('P10: in the heap or in a delay topic, all are tried again after a kill -9, none before its time', async () => {
-    upstream.listen(0, '127.0.0.1');
-    await once(upstream, 'listening');
-    await applyPlan(kafka.admin, await topicPlan(kafka.admin), () => undefined);
-    const config = join(folder, 'larkspur.yaml');
-    writeFileSync(
-      config,
-      `kafka: { brokers: [${brokers.join(', ')}], topicPrefix: ${kafka.prefix}, group: ${kafka.prefix}worker, sessionTimeoutMs: 6000 }
-redis: { url: ${redisUrl}, keyPrefix: '${kafka.prefix}' }
-worker: { claims: { leaseMs: 14000, renewMs: 2000 } }
-upstreams: { news: { baseUrl: 'http://127.0.0.1:${(upstream.address() as AddressInfo).port}', breaker: off } }
-`,
+    const url = await bench.upstream((request, response) => {
+      const id = String(request.headers['x-request-id']);
+      const times = [...(arrivals.get(id) ?? []), performance.now()];
+      arrivals.set(id, times);
+      const kind = id.startsWith('here') ? 'here' : 'outside';
+      const first = times.length === 1;
+      response.writeHead(first ? 503 : 200, first ? { 'retry-after': String(askedMs[kind] / 1_000) } : {}).end('{}');
+    });
+    await bench.prepare(
+      `worker: { claims: { leaseMs: 14000, renewMs: 2000 } }
+upstreams: { news: { baseUrl: '${url}', breaker: off } }`,
+      'sessionTimeoutMs: 6000',
     );
-    const start = async (): Promise<WorkerProcess> => {
-      const worker = await WorkerProcess.start(config, join(folder, `worker-${workers.length}.log`));
-      workers.push(worker);
-      return worker;
-    };
-    const worker = await start();
+    const worker = await bench.worker();
     const ids = kinds.flatMap((kind) => Array.from({ length: perKind }, (_, n) => `${kind}-${n}`));
     await kafka.write(
       'calls',
@@ -70,7 +43,7 @@ upstreams: { news: { baseUrl: 'http://127.0.0.1:${(upstream.address() as Address
     // Half of a commit later some of what left for the delay topic is not yet counted as done.
     await sleep(100);
     await worker.kill9();
-    await start();
+    await bench.worker();
 
     while (ids.some((id) => (arrivals.get(id)?.length ?? 0) < 2)) await sleep(50);
     for (const kind of kinds) {
