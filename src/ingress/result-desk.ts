@@ -1,4 +1,4 @@
-import { defer, filter, finalize, map, merge, mergeMap, type Observable, of, repeat, take } from 'rxjs';
+import { defer, filter, finalize, map, merge, mergeMap, NEVER, type Observable, of, repeat, take } from 'rxjs';
 
 import type { HttpRequest, HttpResponse } from '../model/http.ts';
 import { after } from '../operators/interop/after.ts';
@@ -34,6 +34,8 @@ export interface ResultDeskOptions {
   readonly patienceMs?: number;
   /** Clients that wait for answers; further ones are answered 202 at once. Default 1,000. */
   readonly maxWaiting?: number;
+  /** Whoever waits hears once it emits how the call has ended, or that it goes on: it will not end here. Default: never. */
+  readonly nobodyCalls$?: Observable<unknown>;
 }
 
 /** An upstream that is out, and for how long from now, milliseconds. */
@@ -115,17 +117,22 @@ export class ResultDesk {
     waitMs: number,
     outlook: (id: string) => Outlook | undefined = () => undefined,
   ): Observable<HttpResponse> {
-    const { timers, maxWaiting = 1_000 } = this.#options;
+    const { claims, timers, maxWaiting = 1_000, nobodyCalls$ = NEVER } = this.#options;
     if (waitMs === 0 || this.#waiting >= maxWaiting) return of(answer);
     const { id } = JSON.parse(answer.body) as { readonly id: string };
     return defer(() => {
       this.#waiting++;
       const over$ = after(timers, waitMs).pipe(map(() => stillGoing(id)));
+      // It may have ended since somebody looked.
+      const left$ = nobodyCalls$.pipe(
+        mergeMap(() => claims.view(id)),
+        map((view) => answerOf(id, view) ?? stillGoing(id)),
+      );
       const out = (): HttpResponse | undefined => {
         const seen = outlook(id);
         return seen === undefined || seen.forMs < waitMs ? undefined : outOfOrder(id, seen.upstream, seen.forMs);
       };
-      return merge(this.#lookUntilEnded(id, out), over$).pipe(
+      return merge(this.#lookUntilEnded(id, out), over$, left$).pipe(
         take(1),
         finalize(() => this.#waiting--),
       );

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
+import { ReplaySubject } from 'rxjs';
+
 import { adminRoutes } from '../adapters/http/admin-routes.ts';
 import { breakerRoutes } from '../adapters/http/breaker-routes.ts';
 import { consoleRoute } from '../adapters/http/console/console-route.ts';
@@ -89,6 +91,7 @@ export async function serve(
   const operations = new Operations(config, stores, parts, source);
   const faults = new Faults(config.chaos, parts);
   const servers: RunningServer[] = [];
+  const nobodyCalls$ = new ReplaySubject<void>(1);
   let worker: RunningWorker | undefined;
   let live: LiveRoutes | undefined;
   let routes: readonly RunningRoutes[] = [];
@@ -117,6 +120,8 @@ export async function serve(
     // Routes first: what they make of an event is for the worker.
     await Promise.all(routes.map((running) => running.stop()));
     const stopped = (await worker?.stop()) ?? 'drained';
+    // Who waits for a call that was cut off would hold up the end for half a minute more.
+    if (worker !== undefined) nobodyCalls$.next();
     await doors?.stop();
     await Promise.all(servers.map((server) => server.close()));
     await doors?.close();
@@ -182,6 +187,7 @@ export async function serve(
               clock: parts.clock,
               timers: parts.timers,
               metrics: parts.metrics,
+              nobodyCalls$,
               newId: randomUUID,
               appOf: (call) => known.appOf(call),
               refusalOf: (call, id) => known.refusalOf(call, id),

@@ -64,6 +64,49 @@ upstreams: { slow: { baseUrl: '${url}', timeouts: { attemptMs: 20000, totalMs: 3
     close();
   });
 
+  it('tells clients that still wait when its worker has stopped that their calls go on, and does not sit out their waits', async () => {
+    const { held, url, close } = await hangingServer();
+    const { config } = files.load(`
+data: memory
+logLevel: silent
+drainMs: 200
+listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
+upstreams: { slow: { baseUrl: '${url}', timeouts: { attemptMs: 20000, totalMs: 30000 } } }
+`);
+    const served = await serve(config, [], { worker: true, ingress: true });
+    const body = JSON.stringify({ upstream: 'slow', path: '/' });
+    const ingress = Number(new URL(served.ingressUrl ?? '').port);
+    const answer = httpAsk(ingress, '/v1/calls?wait=30s', { method: 'POST', body });
+    await vi.waitFor(() => expect(held).toHaveLength(1), soon);
+
+    expect(await served.stop()).toBe('aborted');
+    expect(await answer).toMatchObject({ status: 504, text: expect.stringContaining('the call goes on') as string });
+    close();
+  }, 20_000);
+
+  it('gives clients that wait the answers that came while it drained', async () => {
+    const { held, url, close } = await hangingServer();
+    const { config } = files.load(`
+data: memory
+logLevel: silent
+listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
+upstreams: { slow: { baseUrl: '${url}', timeouts: { attemptMs: 20000, totalMs: 30000 } } }
+`);
+    const served = await serve(config, [], { worker: true, ingress: true });
+    const ingress = Number(new URL(served.ingressUrl ?? '').port);
+    const calls = Array.from({ length: 20 }, (_, index) => JSON.stringify({ upstream: 'slow', path: `/${index}` }));
+    const answers = calls.map((body) => httpAsk(ingress, '/v1/calls?wait=30s', { method: 'POST', body }));
+    await vi.waitFor(() => expect(held).toHaveLength(calls.length), soon);
+    const stopping = served.stop();
+    // By then they look for their results five times a second at most.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    for (const response of held) response.end('{}');
+
+    expect(await stopping).toBe('drained');
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(calls.map(() => 200));
+    close();
+  });
+
   it('gives questions for tokens ten seconds from the beginning of its drain, not from its end', async () => {
     const { held, url, close } = await hangingServer();
     const { config } = files.load(`
