@@ -20,7 +20,6 @@ import { urlOf } from '../model/http.ts';
 import { apiHealth } from '../pipeline/health/api-health.ts';
 import { tracedSink } from '../pipeline/trace/traced-sink.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
-import type { OwnOperator } from '../ports/own-operator.ts';
 
 import { breakerDesk } from './breaker-desk.ts';
 import { disturbing, faultDesk, Faults } from './chaos/fault-desk.ts';
@@ -33,6 +32,7 @@ import { openStores } from './open-stores.ts';
 import { openTraces } from './open-traces.ts';
 import { outlookOf } from './outlook.ts';
 import { knownCalls } from './profiles.ts';
+import { refuseUnloaded } from './refuse-unloaded.ts';
 import { openRuleTiers, type RuleTiers } from './rule-tiers.ts';
 import { shownTail } from './shown-tail.ts';
 import { Operations } from './stability/operations.ts';
@@ -213,15 +213,5 @@ export async function serve(
   } catch (error) {
     await stop();
     throw error;
-  }
-}
-
-/** A module is loaded at the start alone. */
-function refuseUnloaded(upstreams: Config['upstreams'], own: ReadonlyMap<string, OwnOperator>): void {
-  for (const { name, use } of Object.values(upstreams)) {
-    if (use.every((module) => own.has(module))) continue;
-    throw new LarkspurError('config_invalid', `upstreams.${name}.use names a module that was not there at the start`, {
-      cure: 'restart the worker: modules are loaded when it starts',
-    });
   }
 }
