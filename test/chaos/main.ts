@@ -1,5 +1,5 @@
 // Faults on purpose, against real services (`faults`: on the embedded store): npm run chaos -- SCENARIO|all [--json]
-import { parseArgs } from 'node:util';
+import { inspect, parseArgs } from 'node:util';
 
 import { atMost, printReport, type Report, reportOf } from '../../src/runtime/report.ts';
 
@@ -105,7 +105,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const reports: Report[] = [];
 for (const one of chosen) {
   const report = await scenarios[one]?.({ ...sizes, services, tell, say }).catch((error: unknown) =>
-    reportOf(one, [atMost('broken', 1, 0)], { error: error instanceof Error ? (error.stack ?? error.message) : error }),
+    // With its causes: `fetch failed` alone says nothing.
+    reportOf(one, [atMost('broken', 1, 0)], { error: inspect(error) }),
   );
   if (report === undefined) continue;
   reports.push(report);
