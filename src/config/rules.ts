@@ -57,7 +57,11 @@ export function ruleMistakes(config: RawConfig, written: unknown): Mistake[] {
 }
 
 function hosts(config: RawConfig, report: Report): void {
-  const sasl = config.kafka?.sasl;
+  const { sasl, ssl } = config.kafka ?? {};
+  if (typeof ssl === 'object' && (ssl.certFile === undefined) !== (ssl.keyFile === undefined)) {
+    const [missing, given] = ssl.certFile === undefined ? ['certFile', 'keyFile'] : ['keyFile', 'certFile'];
+    report(['kafka', 'ssl', missing], `is missing: ${given} is of no use alone`);
+  }
   for (const key of ['mechanism', 'username', 'password'] as const) {
     if (sasl !== undefined && sasl[key] === undefined) report(['kafka', 'sasl', key], 'is missing');
   }
@@ -138,6 +142,11 @@ function sizes(config: RawConfig, report: Report): void {
   notAbove(report, at('highItems'), ring?.highItems, 'worker.ring.capacity', ring?.capacity);
   notAbove(report, at('lowBytes'), ring?.lowBytes, 'worker.ring.highBytes', ring?.highBytes);
   notAbove(report, at('highBytes'), ring?.highBytes, 'worker.ring.totalBytes', ring?.totalBytes);
+  const { replicas = 0, replicasWaitMs = 0, timeoutMs = Infinity } = config.redis ?? {};
+  // That the replicas are too few would always be heard too late, and look like a Redis that is away.
+  if (replicas > 0 && replicasWaitMs >= timeoutMs) {
+    report(['redis', 'replicasWaitMs'], `is ${replicasWaitMs}, must be below redis.timeoutMs (${timeoutMs})`);
+  }
   const half = claims?.leaseMs === undefined ? undefined : claims.leaseMs / 2;
   notAbove(report, ['worker', 'claims', 'renewMs'], claims?.renewMs, 'half of worker.claims.leaseMs', half);
 }
