@@ -31,6 +31,8 @@ const firstRetryMs = 1_000;
 /** Credentials and connections in excess do not mend themselves in a moment. */
 const longRetryMs = 600_000;
 const answerPingWithinMs = 10_000;
+/** Who takes a connection and says nothing would be waited for five minutes. */
+const openWithinMs = 20_000;
 const tooManyCode = 1_000_040_350;
 const credentialCodes: ReadonlySet<number | undefined> = new Set([403, 514, 1_000_040_344]);
 
@@ -105,6 +107,7 @@ export class LongConnection {
     }
     this.#timing = { ...this.#timing, ...endpoint.timing };
     this.#service = Number(new URL(endpoint.url).searchParams.get('service_id') ?? 0) || 0;
+    this.#cancelNext = this.#options.timers.after(openWithinMs, () => this.#fail('silent', {}));
     this.#socket = this.#options.wire.open(endpoint.url, {
       opened: () => this.#opened(),
       received: (bytes) => this.#received(bytes),
@@ -113,6 +116,7 @@ export class LongConnection {
   }
 
   #opened(): void {
+    this.#cancelNext();
     this.#failures = 0;
     this.#everUp = true;
     this.#turn(true);

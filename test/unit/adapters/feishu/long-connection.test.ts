@@ -27,7 +27,7 @@ const frame = (type: string, method: LinkFrame['method'], payload = '', more: [s
 function stage(take: LongConnectionOptions['take'] = () => of(jsonResponse(200, {})), endpoint = there) {
   const time = new VirtualTime();
   const log = new RememberingLogger();
-  const platform = { endpoint, answersPings: true, opens: true };
+  const platform = { endpoint, answersPings: true, opens: true, answers: true };
   const askedMs: number[] = [];
   const failures: LinkFailure[] = [];
   const sent: LinkFrame[] = [];
@@ -40,7 +40,7 @@ function stage(take: LongConnectionOptions['take'] = () => of(jsonResponse(200, 
     },
     open: (_, hears) => {
       listener = hears;
-      queueMicrotask(() => (platform.opens ? hears.opened() : hears.closed()));
+      if (platform.answers) queueMicrotask(() => (platform.opens ? hears.opened() : hears.closed()));
       return {
         send: (bytes) => {
           const said = decodeLinkFrame(bytes)!;
@@ -200,5 +200,17 @@ describe('a long connection', () => {
     await world.connection.stop();
     await world.time.advanceAsync(3_600_000);
     expect([world.askedMs.length, world.time.pending, world.connection.up]).toEqual([2, 0, false]);
+  });
+
+  it('gives up one that is taken and not opened within 20 s, and opens another; an open one it leaves alone', async () => {
+    const world = stage();
+    world.platform.answers = false;
+    await world.time.advanceAsync(19_999);
+    expect([world.failures, world.closed()]).toEqual([[], 0]);
+    await world.time.advanceAsync(1);
+    expect([world.failures, world.closed(), world.connection.up]).toEqual([['silent'], 1, false]);
+    world.platform.answers = true;
+    await world.time.advanceAsync(120_000);
+    expect([world.failures, world.connection.up, world.askedMs.length]).toEqual([['silent'], true, 2]);
   });
 });
