@@ -25,3 +25,17 @@ it.each(['{"app": "cli_a1"', '[]', 'null', '{"app": 1}', '{"stuck": "yes"}'])(
     expect((await b.send('oc_1', 1)).json.code).toBe(0);
   },
 );
+
+it.each(['application/x-www-form-urlencoded', 'text/plain'])(
+  'a body is read as JSON also when it comes as %s',
+  async (type) => {
+    const b = await bench();
+    const ask = (path: string, method: 'PUT' | 'POST', body: string) =>
+      b.ask(`/_sandbox/${path}`, { method, body, headers: { 'content-type': type } });
+    expect((await ask('settings', 'PUT', '{"latencyMs":7}')).json).toMatchObject({ latencyMs: 7 });
+    expect((await ask('faults', 'PUT', '[{"kind":"503"}]')).json).toMatchObject({ rules: [{ kind: '503' }] });
+    expect((await ask('events', 'POST', '{"events":1}')).json).toMatchObject({ mistakes: ['target: is missing'] });
+    expect((await ask('tokens/revoke', 'POST', '{"app":"another"}')).json).toEqual({ revoked: 0 });
+    expect((await ask('tokens/revoke', 'POST', '{"app":')).status).toBe(400);
+  },
+);
