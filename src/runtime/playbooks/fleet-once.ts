@@ -9,11 +9,13 @@ import type { Random } from '../../ports/random.ts';
 const leaseMs = 120_000;
 const patienceMs = 3_000;
 const shortestMemoryMs = 60_000;
+// Well before what the other one did may be forgotten.
+const askAgainMs = shortestMemoryMs / 2;
 
 /** What came of a step that one process of the fleet takes. */
 export type Taken<T> =
   | { readonly by: 'us'; readonly result: T }
-  /** @property waitMs it is at it: by then it has ended or is gone; `undefined`: it is not to be done again */
+  /** @property waitMs it is at it, or has failed: to be asked for again then; `undefined`: it is not to be done again */
   | { readonly by: 'another worker'; readonly waitMs: number | undefined };
 
 /** Whether what failed may have had its effect all the same. */
@@ -48,7 +50,7 @@ export class FleetOnce {
     const reply = await firstValueFrom(merge(asked$, late$).pipe(take(1)), { defaultValue: undefined });
     if (reply !== undefined && reply.kind !== 'granted') {
       if ('origin' in reply && reply.origin === this.#who) return { by: 'us', result: await work() };
-      return { by: 'another worker', waitMs: 'waitMs' in reply ? reply.waitMs : undefined };
+      return { by: 'another worker', waitMs: 'waitMs' in reply ? Math.min(reply.waitMs, askAgainMs) : undefined };
     }
     const end = (state: 'PROCESSED' | 'FAILED' | 'DEAD'): void => {
       if (reply === undefined) return;
