@@ -1,4 +1,5 @@
 import { CustomBot } from '../../adapters/feishu/custom-bot.ts';
+import { transportFailure } from '../../adapters/http/errors.ts';
 import { DeploymentScale } from '../../adapters/kubernetes/deployment.ts';
 import { runCommand } from '../../adapters/system/command.ts';
 import { post } from '../../adapters/system/post.ts';
@@ -93,7 +94,9 @@ function alertAction(
     if (bot !== undefined) await bot.send({ title, text: filled, link });
     else if (http !== undefined) {
       const body = JSON.stringify({ ...occasion, over, text: filled, link });
-      const { status } = await post(http.webhook, body, http.headers ?? {}, timeoutMs);
+      const { status } = await post(http.webhook, body, http.headers ?? {}, timeoutMs).catch((error: unknown) => {
+        throw unanswered(error);
+      });
       if (status >= 300) throw new LarkspurError('bad_request', `the receiver answered HTTP ${status}`);
     }
   };
@@ -108,6 +111,16 @@ function alertAction(
       };
     },
   };
+}
+
+// Then nothing was sent.
+const unsent: ReadonlySet<string> = new Set(['refused', 'dns', 'connect-timeout', 'tls', 'certificate']);
+
+/** Tells a receiver that was not reached from one that may have the message all the same. */
+function unanswered(error: unknown): LarkspurError {
+  const { failure, message } = transportFailure(error);
+  const code = unsent.has(failure) ? 'upstream_unavailable' : 'no_answer';
+  return new LarkspurError(code, `the receiver did not answer: ${message}`, { cause: error });
 }
 
 function fill(text: string, { playbook, when, value }: Occasion): string {
@@ -134,13 +147,18 @@ function scaleAction(scale: NonNullable<PlaybookStep['scale']>, filled: boolean)
   }
   const target = new DeploymentScale({ ...scale, namespace, name: deployment ?? '' });
   const name = `deployment ${namespace}/${deployment ?? ''}`;
+  /** What was there before a try that got no answer: it may have scaled. */
+  let inDoubt: number | undefined;
   return {
     once: true,
     take: async () => {
-      const before = await target.replicas();
+      const found = await target.replicas();
+      const before = found === replicas ? (inDoubt ?? found) : found;
       // Who has as many already has them for a reason: in trouble nothing is made smaller.
       if (before >= replicas) return undefined;
+      inDoubt = before;
       await target.set(replicas);
+      inDoubt = undefined;
       return async () => {
         // What somebody else has set meanwhile is theirs.
         const now = await target.replicas();

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { afterEach, expect, it } from 'vitest';
+
+import { playbookOf, PlayWorld, ran } from '../../../support/play-world.ts';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function listen(answer: RequestListener, port = 0): Promise<number> {
+  const server = createServer(answer).listen(port, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const when = 'when: { metric: value, above: 0, clearForMs: 0 }\ncoolDownMs: 60000\n';
+const tell = (port: number) =>
+  playbookOf(`name: tell\n${when}then:\n  - alert: { http: { webhook: 'http://127.0.0.1:${port}' }, text: high }`);
+
+it('a deployment that was scaled, the answer lost, is scaled back when it is over', async () => {
+  let replicas = 3;
+  let losses = 1;
+  const port = await listen((request, response) => {
+    void (async () => {
+      const body = Buffer.concat((await request.toArray()) as Buffer[]).toString();
+      if (request.method === 'PATCH') {
+        replicas = (JSON.parse(body) as { spec: { replicas: number } }).spec.replicas;
+        if (losses-- > 0) request.socket.destroy();
+      }
+      response.end(JSON.stringify({ spec: { replicas } }));
+    })();
+  });
+  const api = `http://127.0.0.1:${port}`;
+  const world = new PlayWorld([
+    playbookOf(`name: grow\n${when}then:\n  - scale: { deployment: worker, replicas: 8, api: '${api}' }`),
+  ]);
+  await world.run(1, 1);
+  expect([await ran(world), replicas]).toMatchObject([[[{ outcome: 'failed' }]], 8]);
+  await world.run(6, 1);
+  expect((await ran(world, 2))[1]).toMatchObject([{ outcome: 'done' }]);
+  await world.run(1, 0);
+  expect((await ran(world, 3))[2]).toMatchObject([{ outcome: 'undone' }]);
+  expect(replicas).toBe(3);
+});
+
+it('an address that may have the message and gave no answer is not told again, by no worker', async () => {
+  let got = 0;
+  const port = await listen((request) => {
+    got++;
+    request.socket.destroy();
+  });
+  const world = new PlayWorld([tell(port)], {}, 2);
+  await world.run(1, 1);
+  await ran(world, 2);
+  for (let times = 0; times < 5; times++) {
+    await world.run(40, 1);
+    for (const playbooks of world.playbooks) await playbooks.idle();
+  }
+  expect(got).toBe(1);
+});
+
+it('an address that was not reached is tried again', async () => {
+  const port = await listen(() => undefined);
+  const [server] = servers.splice(0);
+  server?.close();
+  const world = new PlayWorld([tell(port)]);
+  await world.run(1, 1);
+  expect(await ran(world)).toMatchObject([
+    [{ outcome: 'failed', detail: expect.stringContaining('did not answer') as string }],
+  ]);
+  await listen((_, response) => response.end(), port);
+  await world.run(6, 1);
+  expect((await ran(world, 2))[1]).toMatchObject([{ outcome: 'done' }]);
+});
