@@ -159,7 +159,12 @@ export class RedisConnection {
       this.#listener.on('message', (from: string, message: string) => this.#channels.get(from)?.(message));
     }
     this.#channels.set(channel, listener);
-    void this.#listener.subscribe(channel).catch(() => undefined);
+    this.#listener.subscribe(channel).catch((error: unknown) => {
+      // Without a reply it is subscribed on reconnection.
+      if (!isReply(error)) return;
+      const cure = `let the user of redis.url hear it: ACL SETUSER ... &${channel}`;
+      this.#logger.error({ channel, error: messageOf(error), cure }, 'a channel of Redis cannot be heard');
+    });
   }
 
   /** Calls back each time the connection is lost. */
