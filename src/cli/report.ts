@@ -40,6 +40,11 @@ async function run({ days, from, to, url, ledger, json, ...options }: Options): 
   if (from === undefined && to !== undefined) {
     throw new LarkspurError('bad_request', '--to needs --from', { cure: 'name the beginning of the incident, too' });
   }
+  if (from !== undefined && to !== undefined && to <= from) {
+    throw new LarkspurError('bad_request', `--to ${to} is not after --from ${from}`, {
+      cure: 'name the earlier time first',
+    });
+  }
   const loaded = loadFrom(options);
   const log = stderrLogger(options.logLevel === undefined ? 'error' : loaded.config.logLevel, secretsOf(loaded));
   const places = { config: loaded.config, log, urls: url };
