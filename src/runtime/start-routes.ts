@@ -49,10 +49,13 @@ export function startRoutes(
         told.routed(route, outcome);
       }
     },
-    error: (error: unknown) =>
+    error: (error: unknown) => {
+      // Nothing that is under way can end any more, so nobody waits for it.
+      tellEnded();
       onFailure(
         error instanceof LarkspurError ? error : new LarkspurError('internal', messageOf(error), { cause: error }),
-      ),
+      );
+    },
   });
   return {
     stop: async () => {
