@@ -21,7 +21,7 @@ export interface SandboxOptions {
   readonly faults?: readonly FaultRule[];
   /** JSON or YAML file with rules, read again whenever it changes; it replaces `faults`. */
   readonly faultsFile?: string;
-  /** Effects and requests kept in full; default 1,000 each. */
+  /** Effects, requests and posts of bots kept in full; default 1,000 each. */
   readonly details?: number;
   /** Seed of fault decisions and of ids; default 1. The same seed and requests give the same run. */
   readonly seed?: number;

@@ -51,7 +51,7 @@ export interface Sandbox {
   stats(): SandboxStats;
   /** Revokes live tokens. `stuck`: the token endpoint goes on giving the dead one. Returns how many. */
   revokeTokens(which?: { readonly app?: string; readonly stuck?: boolean }): number;
-  /** Custom bots: what they posted, oldest first; and the signing secret that one asks for. */
+  /** Custom bots: what they posted lately, oldest first; and the signing secret that one asks for. */
   readonly bots: { posts(): readonly BotPost[]; sign(bot: string, secret: string): void };
   /** Long connections, and how they are treated. */
   readonly links: Pick<Links, 'connected' | 'deliver' | 'drop' | 'setFaults'>;

@@ -127,7 +127,7 @@ function createWorld(options: SandboxOptions, random: SandboxRandom): World {
     faults: new FaultBook(random),
     requests: new RequestLog(details),
     messages: new MessageBook(salt),
-    bots: new Bots(),
+    bots: new Bots(details),
     settings: settingsDefaults,
     seq: 0,
     salt,

@@ -1,3 +1,5 @@
+import { Recent } from './recent.ts';
+
 const limits = [
   { limit: 5, windowMs: 1_000 },
   { limit: 100, windowMs: 60_000 },
@@ -12,18 +14,25 @@ export interface BotPost {
 
 /** What custom bots have posted, and how they are held to the platform's limits. A bot is known by the id in its address. */
 export class Bots {
-  readonly #posts: BotPost[] = [];
+  readonly #posts: Recent<BotPost>;
+  readonly #keep: number;
   readonly #arrivals = new Map<string, number[]>();
   /** Signing secrets by bot; a bot without one takes anything. */
   readonly secrets = new Map<string, string>();
 
-  /** Oldest first. */
+  /** @param keep how many posts are kept */
+  constructor(keep: number) {
+    this.#keep = keep;
+    this.#posts = new Recent(keep);
+  }
+
+  /** The latest, oldest of them first. */
   get posts(): readonly BotPost[] {
-    return this.#posts;
+    return this.#posts.last(this.#keep);
   }
 
   clear(): void {
-    this.#posts.length = 0;
+    this.#posts.clear();
     this.#arrivals.clear();
   }
 
@@ -39,6 +48,6 @@ export class Bots {
   }
 
   add(post: BotPost): void {
-    this.#posts.push(post);
+    this.#posts.add(post);
   }
 }

@@ -20,3 +20,12 @@ it('a custom bot measures a message in bytes, of which most characters of Chines
   expect(await post(b, text(6_000))).toBe(0);
   expect(await post(b, text(7_000))).toBe(19036);
 });
+
+it('the latest posts of bots are kept, as many as details says', async () => {
+  const b = await bench({ details: 2 });
+  for (const text of ['1', '2', '3']) expect(await post(b, { msg_type: 'text', content: { text } })).toBe(0);
+  expect(b.sandbox.bots.posts().map(({ message }) => message)).toMatchObject([
+    { content: { text: '2' } },
+    { content: { text: '3' } },
+  ]);
+});
