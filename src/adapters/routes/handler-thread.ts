@@ -151,11 +151,12 @@ export class HandlerThread {
   #died(thread: Worker, why: string): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;
-    if (this.#running.size === 1) {
+    const found = this.#running.size === 1;
+    if (found) {
       for (const job of this.#running.values()) end(job, failed(why));
       this.#running.clear();
     }
-    this.#atOnce = 1;
+    this.#atOnce = found ? mostAtOnce : 1;
     this.#beginAgain();
     this.#pump();
   }
