@@ -65,8 +65,8 @@ interface Accompanying {
  * The doors for calls over HTTP.
  *
  * `POST /v1/calls`: 202 with the id once the call is durable on `calls`; with `?wait=3s` the answer itself (see
- * `answer-of.ts`), 503 at once when its upstream is out for longer than that, or 504 when the wait is over and the call
- * goes on. The key of the record is `orderingKey`, else `?key=`, else none: calls without a key have no order. A caller that repeats a call gives it an id of its own, or the
+ * `answer-of.ts`), 503 at once when its upstream is out for longer than that, or 504 when the wait is over, or the
+ * process stops, and the call goes on. The key of the record is `orderingKey`, else `?key=`, else none: calls without a key have no order. A caller that repeats a call gives it an id of its own, or the
  * request an `Idempotency-Key`: the first one counts. Ids of a client begin with its name, see {@link idOf}. As
  * `application/x-ndjson` the body is a batch, one call a line, and so is the answer. Refused are 400 what cannot be read, 401 and 403 who may not, 409 a key that is in use, 413, 422 what is no
  * call, 429 a client beyond its rate, 503 what cannot be stored now.
