@@ -1,7 +1,7 @@
 import { defer, forkJoin, map, mergeMap, type Observable, of } from 'rxjs';
 
 import { type Call, maxIdLength } from '../model/call.ts';
-import type { Fault, HttpRequest, HttpResponse } from '../model/http.ts';
+import { type Fault, type HttpRequest, type HttpResponse, unknownWords } from '../model/http.ts';
 import type { OutRecord } from '../model/record.ts';
 import type { ClaimStore } from '../ports/claim-store.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -122,6 +122,8 @@ class CallDesk {
     const faults = [
       ...('waitMs' in wait ? [] : [wait]),
       ...faultsOf('key', query['key'], /^.{1,512}$/s, 'must be 1 to 512 characters'),
+      // Without its key a call would lose its order, and nobody would know.
+      ...unknownWords(query, ['key', 'wait']),
       ...faultsOf('Idempotency-Key', given, /^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters'),
     ];
     const id = given === undefined ? undefined : idOf(client, given);

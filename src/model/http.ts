@@ -29,6 +29,13 @@ export interface Fault {
   readonly message: string;
 }
 
+/** A fault for each parameter that is not known: one that is misspelt would be left out without a word. */
+export function unknownWords(words: Readonly<Record<string, unknown>>, known: readonly string[]): Fault[] {
+  return Object.keys(words)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({ at: name, message: `is not known; there are ${known.join(', ')}` }));
+}
+
 /** What a problem tells beside its title. */
 export interface ProblemDetails {
   readonly status: number;

@@ -2,7 +2,14 @@ import { map, type Observable, of, take } from 'rxjs';
 
 import { filterFields, type FilterWords } from '../../model/dead-letters/filter.ts';
 import { isRunName, readListQuestion, readOrder } from '../../model/dead-letters/question.ts';
-import { type Fault, type HttpRequest, type HttpResponse, jsonResponse, problemResponse } from '../../model/http.ts';
+import {
+  type Fault,
+  type HttpRequest,
+  type HttpResponse,
+  jsonResponse,
+  problemResponse,
+  unknownWords,
+} from '../../model/http.ts';
 import { jsonOrText } from '../../model/json-levels.ts';
 import { isTree } from '../../model/schema-words.ts';
 import type { DeadLetterDesk } from '../../ports/dead-letter-desk.ts';
@@ -49,12 +56,9 @@ export function deadLetterRoutes(desk: DeadLetterDesk): readonly HttpRoute[] {
 
 const filterWords: readonly string[] = [...filterFields, 'from', 'to'];
 
-/** A word that is misspelt would widen the choice: each that is not known is a fault. */
+/** A word that is misspelt would widen the choice. */
 function strangers(words: FilterWords, more: readonly string[]): Fault[] {
-  const known = [...filterWords, ...more];
-  return Object.keys(words)
-    .filter((name) => !known.includes(name))
-    .map((name) => ({ at: name, message: `is not known; there are ${known.join(', ')}` }));
+  return unknownWords(words, [...filterWords, ...more]);
 }
 
 function previewed(query: FilterWords, desk: DeadLetterDesk): Observable<HttpResponse> {

@@ -50,6 +50,7 @@ describe('POST /v1/calls', () => {
     [400, 'nonsense', {}, ['']],
     [422, { path: '//evil', ttlMs: 'x' }, { wait: '3', key: '' }, ['/ttlMs', '/path', 'wait', 'key']],
     [422, { path: '/x' }, { wait: '31s' }, ['wait']],
+    [422, { path: '/x' }, { kee: 'k', wait: '3s' }, ['kee']],
   ])('answers %i to %j %j, names every mistake, and writes nothing', (status, body, query, places) => {
     const world = api({ sinkReady: () => false });
     const [answer] = world.post(body, query).answers;
