@@ -17,6 +17,7 @@ const { KafkaJSError } = kafkajs;
 
 const endTries = 20;
 const endRetryMs = 200;
+const goneLookMs = 1_000;
 
 /** What reading a topic beside all groups needs. */
 export interface ScanOptions {
@@ -51,6 +52,7 @@ export class TopicScan {
   readonly #left = new Map<number, number>();
   #following = false;
   #stopped = false;
+  #cancelLook = (): void => undefined;
   #finish = (): void => undefined;
   readonly #finished = new Promise<void>((resolve) => {
     this.#finish = resolve;
@@ -86,6 +88,8 @@ export class TopicScan {
       if (this.#open.size === 0) this.#reachedEnd();
       if (this.#open.size > 0 || this.#following) await this.#read(starts);
     } finally {
+      this.#stopped = true;
+      this.#cancelLook();
       await this.#consumer.disconnect().catch(() => undefined);
       await this.#admin.deleteGroups([this.#groupId]).catch(() => undefined);
       await this.#admin.disconnect().catch(() => undefined);
@@ -138,7 +142,26 @@ export class TopicScan {
       const reads = this.#open.has(partition) || (this.#following && this.#left.has(partition));
       if (!reads) this.#consumer.pause([{ topic: this.#fullName, partitions: [partition] }]);
     }
+    this.#lookForGone();
     await Promise.race([this.#finished, failed]);
+  }
+
+  /** Of a partition nothing comes when retention takes all that is wanted of it: looks each second whether that is so. */
+  #lookForGone(): void {
+    if (this.#stopped || this.#open.size === 0) return;
+    this.#cancelLook = this.#options.timers.after(goneLookMs, () => {
+      this.#leaveGone()
+        // Whether the broker is away is for the consumer to find out.
+        .catch(() => undefined)
+        .finally(() => this.#lookForGone());
+    });
+  }
+
+  async #leaveGone(): Promise<void> {
+    for (const { partition, low } of await this.#admin.fetchTopicOffsets(this.#fullName)) {
+      const end = this.#open.get(partition);
+      if (!this.#stopped && end !== undefined && Number(low) >= end) this.#leave(partition, end);
+    }
   }
 
   #leave(partition: number, end: number): void {
