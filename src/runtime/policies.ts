@@ -205,7 +205,8 @@ function probeOf({ probe, baseUrl }: UpstreamConfig, apps: Config['apps']): Heal
   const pathPrefix = prefixOf(baseUrl);
   const { path } = probe;
   if (path !== undefined) return httpProbe({ ...probe, pathPrefix, path });
-  const [app] = apps;
+  // A store app gets no token at the endpoint that is asked: its probe would never be answered well.
+  const app = apps.find(({ kind }) => kind !== 'store');
   return app === undefined ? undefined : tokenProbe({ ...probe, pathPrefix, app });
 }
 
