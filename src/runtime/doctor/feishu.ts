@@ -13,10 +13,12 @@ const timeoutMs = 5_000;
 const skewLimitMs = 5_000;
 const abandoned: Exchange = { kind: 'failed', failure: 'aborted', sent: false, message: 'no answer' };
 const tokenPath = '/open-apis/auth/v3/tenant_access_token/internal';
+const ticketPath = '/open-apis/auth/v3/app_ticket/resend';
 
 /**
- * Whether Feishu can be reached, agrees about the time, knows the apps, and is well. Asks for one token per app, of the first
- * three times, which costs no quota and replaces none. Neither secrets nor tokens stand in what is found.
+ * Whether Feishu can be reached, agrees about the time, knows the apps, and is well. Asks for one token per self-built app, of
+ * the first three times, which costs no quota and replaces none. A store app gets its token for a ticket alone, so for it the
+ * ticket is asked for, which comes as an event each hour anyway. Neither secrets nor tokens stand in what is found.
  */
 export async function feishuFindings({ apps, upstreams }: Config): Promise<Finding[]> {
   const feishu = upstreams['feishu'];
@@ -30,24 +32,24 @@ export async function feishuFindings({ apps, upstreams }: Config): Promise<Findi
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, '');
   try {
     const findings: Finding[] = [];
-    const ask = async ({ id, secret }: (typeof apps)[number]): Promise<Exchange> => {
+    const ask = async ({ id, secret, kind }: (typeof apps)[number]): Promise<Exchange> => {
       const body = Buffer.from(JSON.stringify({ app_id: id, app_secret: secret }));
       const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': String(body.length) };
-      const request = { method: 'POST' as const, path: prefix + tokenPath, headers, body };
+      const path = prefix + (kind === 'store' ? ticketPath : tokenPath);
+      const request = { method: 'POST' as const, path, headers, body };
       return firstValueFrom(upstream.send(request, timeoutMs), { defaultValue: abandoned });
     };
     const answers: TokenAnswer[] = [];
+    const first = apps.find(({ kind }) => kind !== 'store');
     for (const app of apps) {
       const startedMs = systemClock.now();
       const exchange = await ask(app);
-      if (findings.length === 0) {
-        findings.push(...reachFindings(exchange, baseUrl));
-        answers.push(answerOf(exchange, systemClock.now() - startedMs));
-      }
+      if (findings.length === 0) findings.push(...reachFindings(exchange, baseUrl));
+      if (app === first) answers.push(answerOf(exchange, systemClock.now() - startedMs));
       findings.push(appFinding(app.id, exchange));
     }
-    const [first] = apps;
-    while (first !== undefined && answers.length < healthProbes) {
+    if (first === undefined) return findings;
+    while (answers.length < healthProbes) {
       const startedMs = systemClock.now();
       answers.push(answerOf(await ask(first), systemClock.now() - startedMs));
     }

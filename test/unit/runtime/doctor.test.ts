@@ -35,6 +35,23 @@ async function tokenEndpoint(body: unknown, date = new Date()): Promise<string> 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** Gives a token to self-built apps alone, and the ticket to store apps alone. */
+async function platform(): Promise<string> {
+  const server = createServer((request, reply) => {
+    let text = '';
+    request.on('data', (part: Buffer) => (text += part.toString()));
+    request.on('end', () => {
+      const isStore = (JSON.parse(text) as { app_id: string }).app_id === 'cli_store';
+      const wantsTicket = request.url === '/open-apis/auth/v3/app_ticket/resend';
+      const token = { code: 0, tenant_access_token: 't-secret', expire: 7_200 };
+      reply.end(JSON.stringify(isStore !== wantsTicket ? { code: 10_016 } : wantsTicket ? { code: 0 } : token));
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 async function findings(baseUrl: string) {
   const { config } = files.load(`
 listen: { ingress: "127.0.0.1:0", admin: "127.0.0.1:0" }
@@ -116,6 +133,27 @@ routeTable: ${table}
     );
     const text = rows.map(({ message }) => message).join('\n');
     for (const limit of ['all must be', 'at most 800', 'at least 1800']) expect(text).toContain(limit);
+  });
+
+  it.each([
+    ['alone', [], []],
+    ['before a self-built one', ['self-built'], ['feishu-probes', 'feishu-p95', 'feishu-token']],
+  ])('asks for the ticket of a store app, which gets no token without one: %s', async (_, others, table) => {
+    const kinds = ['store', ...others];
+    const { config } = files.load(`
+listen: { ingress: "127.0.0.1:0", admin: "127.0.0.1:0" }
+data: ${folder}
+tokenKey: ${'k'.repeat(32)}
+apps: [${kinds.map((kind) => `{ id: cli_${kind}, secret: hunter2hunter2, kind: ${kind} }`).join(', ')}]
+upstreams: { feishu: { baseUrl: "${await platform()}" } }
+`);
+    const found = await examine(config, new RememberingLogger());
+
+    expect(found.filter(({ state }) => state !== 'ok')).toEqual([]);
+    expect(found.map(({ name }) => name).filter((name) => /^feishu-|^app-/.test(name))).toEqual([
+      ...kinds.map((kind) => `app-cli_${kind}`),
+      ...table,
+    ]);
   });
 
   it('warns of a clock that is wrong', async () => {
