@@ -175,6 +175,9 @@ export class Lines {
   /** A record has its ending: whoever stands behind it may go. Emits once; at once where it never was outside. */
   unpark(received: Received): Observable<unknown> | undefined {
     const keys = this.of(received.partition);
+    // One that ends on its way out never was outside, also for who is reading just now who is.
+    if (this.holds(received.partition))
+      this.#held.get(received.partition.partition)?.leaving.delete(offsetOf(received));
     // What comes out of a delay topic is written down, also where nobody has looked there yet.
     const outside = received.held !== undefined || keys?.has(offsetOf(received)) === true;
     return outside ? this.#remove(received) : undefined;

@@ -86,6 +86,16 @@ describe('the line of a key', () => {
     expect(asked).toEqual(['open']);
   });
 
+  it('goes on behind a call that ended while it was on its way out, also where nobody has read by then who is outside', () => {
+    const { lines } = registerOf([]);
+    const own = { partition, record: { offset: 7 } } as unknown as Received;
+    lines.leaves({ received: own, orderingKey: 'k' } as unknown as Job, 10_000);
+    lines.unpark(own)?.subscribe();
+    lines.read(partition).subscribe();
+
+    expect(lines.calls).toBe(0);
+  });
+
   it('is left to its next owner when the partition is lost: nothing is read or changed any more', () => {
     const { lines, state, asked } = registerOf([outside]);
     state.ours = false;
