@@ -38,7 +38,8 @@ export interface ScheduleContext {
 export function schedule(context: ScheduleContext): OperatorFunction<Decoded, Scheduled> {
   const { lanes, turns, batches, overflow, demand, maxInTurn, clock, timers } = context;
   const place = (item: Decoded): Place => {
-    if (item.kind !== 'call' || overflow.comes(item)) return placeOf(item);
+    // What is left of a call that was cancelled in its ring is nothing: it counts among nobody.
+    if (item.kind !== 'call' || item.over || overflow.comes(item)) return placeOf(item);
     return { ...placeOf(item), lane: undefined };
   };
   return (decoded$) =>

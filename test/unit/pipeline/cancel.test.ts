@@ -72,6 +72,24 @@ describe('a call that nobody wants any more', () => {
     expect(bench.upstream('stock').attempts.map(({ id }) => id)).toEqual(['opens']);
   });
 
+  it('counts no more among those of its tenant that are here, also where it was cancelled before it had a lane', () => {
+    const bench = new PipelineBench({
+      upstreams: { news: { concurrency: 1 } },
+      house: { laneItems: 8, parkFullLanes: true },
+    });
+    bench.upstream('news').script = () => ({ afterMs: 500 });
+    const { house } = bench.start();
+    for (let n = 0; n < 12; n++) bench.call(news(`c-${n}`, { ttlMs: 9_000 }));
+    bench.run(100);
+    expect([...house.rings.items()].map(({ item }) => item.kind === 'call' && item.id)).toContain('c-11');
+    cancel(bench, house, 'c-11');
+    bench.run(10_000);
+
+    expect(bench.results.filter(({ status }) => status === 'cancelled').map(({ id }) => id)).toEqual(['c-11']);
+    expect(bench.results).toHaveLength(12);
+    expect(house.overflow.stats()).toEqual({ here: 0, full: 0, outside: 0 });
+  });
+
   it('ends when it comes back from a delay topic, with no request, and so does one that lined up behind it there', () => {
     const bench = new PipelineBench();
     bench.upstream().script = ({ id, nth }) =>
