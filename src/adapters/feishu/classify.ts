@@ -50,15 +50,17 @@ function bucketOf(code: number | undefined, plan: CallPlan): { readonly limitKey
 
 function ruleFor(answer: Answer, envelope: Envelope, plan: CallPlan): CodeRule {
   const { status } = answer;
+  const isConsent = envelope.oauthError !== undefined && consentWords.has(envelope.oauthError);
   if (envelope.code !== undefined) {
     const service = serviceOf(plan.request.path);
     const known = ruleOf(codeCatalogue(), envelope.code, { status, service, text: envelope.text });
     // A code 0 beside an error status is no success: a proxy answered, or the body is not an envelope.
     if (known !== undefined && (known.class !== 'success' || isOk(status))) return known;
+    if (isConsent) return auth('consent');
     if (isOk(status)) return permanent('invalid');
     return ruleOfStatus(status);
   }
-  if (envelope.oauthError !== undefined && consentWords.has(envelope.oauthError)) return auth('consent');
+  if (isConsent) return auth('consent');
   if (isOk(status)) return isFile(answer, plan) ? success : ruleOfStatus(502);
   return ruleOfStatus(status);
 }

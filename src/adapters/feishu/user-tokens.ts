@@ -7,7 +7,7 @@ import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Vault } from '../../ports/vault.ts';
 
 import type { AuthCalls } from './auth-calls.ts';
-import { readEnvelope } from './envelope.ts';
+import { classifyFeishu } from './classify.ts';
 import type { Fetched } from './token-slot.ts';
 import { type Ended, type Pair, pairIn, pairOf, type Revocation } from './user-pair.ts';
 
@@ -52,10 +52,6 @@ const refreshLimitMs = 30_000;
 const askAgainMs = 200;
 // Who has not told the end of a consent for so long has died over it.
 const tellLimitMs = 10_000;
-const consentCodes = new Set([
-  20_003, 20_004, 20_007, 20_024, 20_026, 20_037, 20_038, 20_064, 20_065, 20_073, 20_074, 99_991_643, 99_991_669,
-]);
-const credentialCodes = new Set([20_002, 20_009, 20_025, 20_028, 20_035, 20_042, 20_046, 20_048, 20_069]);
 
 /**
  * Tokens of users who consented. A refresh token serves once, so all processes refresh through the vault: one of them marks
@@ -148,7 +144,7 @@ export class UserTokens {
     };
     const giveBack$ = (fetched: Fetched): Observable<Fetched> =>
       andThen(vault.write(key, JSON.stringify(pair), version, keptMs), () => fetched);
-    return andThen(auth.post(path, body), ({ exchange }): Observable<Fetched> => {
+    return andThen(auth.post(path, body), ({ exchange, plan }): Observable<Fetched> => {
       const next = pairOf(exchange, this.#options.clock.wall(), pair.consentedAtMs);
       if (next !== undefined) {
         const lifeMs = next.accessEndsAtMs - this.#options.clock.wall();
@@ -158,20 +154,15 @@ export class UserTokens {
       if (exchange.kind === 'failed' && !exchange.sent) {
         return giveBack$({ kind: 'unavailable', askedMs: 0, message: `${about}: ${exchange.failure}` });
       }
-      const said = exchange.kind === 'answered' ? readEnvelope(exchange.body) : undefined;
-      const code = said?.code;
-      if (said?.oauthError === 'invalid_grant' || (code !== undefined && consentCodes.has(code))) {
-        return this.#end(app.id, openId, version, 'invalid_grant');
-      }
+      const { kind, class: judged, code, askedMs } = classifyFeishu(exchange, plan, this.#options.clock.wall());
+      if (kind === 'consent') return this.#end(app.id, openId, version, 'invalid_grant');
       if (code === undefined || code === 0) {
         return this.#end(app.id, openId, version, 'refresh_outcome_unknown');
       }
       const message = `${about}: code ${code}`;
-      return giveBack$(
-        credentialCodes.has(code)
-          ? { kind: 'refused', message, code }
-          : { kind: 'unavailable', askedMs: 0, message, code },
-      );
+      // Of a user who has left, say: the same question gets the same answer until a person has done something.
+      const final = judged === 'auth' || judged === 'permanent';
+      return giveBack$(final ? { kind: 'refused', message, code } : { kind: 'unavailable', askedMs, message, code });
     });
   }
 

@@ -173,6 +173,8 @@ describe('classifyFeishu without a code', () => {
       code: 19024,
     });
     expect(judge(answered(400, { error: 'invalid_grant' }), 'oauth')).toMatchObject({ class: 'auth', kind: 'consent' });
+    // A code that nobody knows leaves it to the word.
+    expect(judge(answered(400, { code: 20_999, error: 'invalid_grant' }), 'oauth')).toMatchObject({ kind: 'consent' });
     expect(judge(answered(400, { error: 'invalid_request' }), 'oauth')).toMatchObject({ class: 'permanent' });
   });
 });

@@ -105,6 +105,36 @@ describe('tokens of users', () => {
     expect(world.revoked).toEqual(['cli_a u invalid_grant']);
   });
 
+  it.each([
+    [20_021, 'resigned'],
+    [20_022, 'frozen'],
+    [20_010, 'may not use the app'],
+    [20_001, 'bad request'],
+    [20_002, 'wrong secret'],
+  ])(
+    'code %i (%s) refuses whoever needs the token, instead of letting calls wait, and keeps the refresh token',
+    (code) => {
+      const world = consented(() => failure(code, 'invalid_request'));
+      const replies = world.get(world.process(), as('u'));
+      world.time.advance(1_000);
+
+      expect(replies).toMatchObject([{ kind: 'refused', message: expect.stringContaining(`code ${code}`) as unknown }]);
+      expect(world.entry()).toMatchObject({ refresh: 'r1-u' });
+      expect(world.revoked).toEqual([]);
+    },
+  );
+
+  it('a refused rate is waited for as long as the platform asks', () => {
+    const world = consented(() =>
+      answered(429, { code: 99_991_400, msg: 'slow down' }, { 'x-ogw-ratelimit-reset': '52' }),
+    );
+    const replies = world.get(world.process(), as('u'));
+    world.time.advance(1_000);
+
+    expect(replies).toMatchObject([{ kind: 'unavailable' }]);
+    expect(replies[0]?.kind === 'unavailable' && replies[0].waitMs).toBeGreaterThan(50_000);
+  });
+
   it('a refresh whose answer was lost is not tried again: nobody knows whether its token still serves', () => {
     const world = consented(() => lost);
     const tokens = world.process();
