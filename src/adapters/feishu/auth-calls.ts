@@ -1,6 +1,6 @@
 import { map, type Observable } from 'rxjs';
 
-import type { Exchange } from '../../model/outcome.ts';
+import type { Exchange, Verdict } from '../../model/outcome.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CallPlan } from '../../ports/profile.ts';
 import type { Upstream, UpstreamRequest } from '../../ports/upstream.ts';
@@ -17,6 +17,14 @@ export interface AuthCallsOptions {
   readonly pathPrefix: string;
   readonly timeoutMs: number;
 }
+
+/** For whom a question is, and what must not stand in what is said of it. */
+interface About {
+  readonly app: string;
+  readonly secrets: readonly string[];
+}
+
+type Refused = Extract<Fetched, { kind: 'refused' }>;
 
 /** Asks the token endpoints, and reads what they say. Nothing of a request stands in a message. */
 export class AuthCalls {
@@ -49,12 +57,7 @@ export class AuthCalls {
   }
 
   /** The token in the member of a flat answer. @param secrets that must not stand in its message */
-  token(
-    path: string,
-    body: Readonly<Record<string, unknown>>,
-    member: string,
-    about: { readonly app: string; readonly secrets: readonly string[] },
-  ): Observable<Fetched> {
+  token(path: string, body: Readonly<Record<string, unknown>>, member: string, about: About): Observable<Fetched> {
     return this.post(path, body).pipe(
       map(({ exchange, plan }) => {
         const verdict = classifyFeishu(exchange, plan, this.#options.clock.wall());
@@ -66,16 +69,30 @@ export class AuthCalls {
             return { kind: 'token', value, lifeMs: expire * 1_000 };
           }
         }
-        const told = about.secrets.reduce((text, secret) => text.replaceAll(secret, '***'), verdict.message);
-        const message = `app ${about.app}, ${plan.api}: ${told}`;
-        const code = verdict.code === undefined ? {} : { code: verdict.code };
-        // Only the platform itself, by a code, can say that these credentials are wrong. A proxy's page or a bad
-        // certificate says nothing about them, and what waits for a token can wait for a person to mend that.
-        const final = verdict.code !== undefined && (verdict.class === 'auth' || verdict.class === 'permanent');
-        return final
-          ? { kind: 'refused', message, ...code }
-          : { kind: 'unavailable', askedMs: verdict.askedMs, message, ...code };
+        return failureOf(verdict, plan, about);
       }),
     );
   }
+
+  /** Asks for something that comes by another way. @returns what is wrong with the question; `undefined`: it may come */
+  request(path: string, body: Readonly<Record<string, unknown>>, about: About): Observable<Refused | undefined> {
+    return this.post(path, body).pipe(
+      map(({ exchange, plan }) => {
+        const failed = failureOf(classifyFeishu(exchange, plan, this.#options.clock.wall()), plan, about);
+        return failed.kind === 'refused' ? failed : undefined;
+      }),
+    );
+  }
+}
+
+function failureOf(verdict: Verdict, plan: CallPlan, about: About): Exclude<Fetched, { kind: 'token' }> {
+  const told = about.secrets.reduce((text, secret) => text.replaceAll(secret, '***'), verdict.message);
+  const message = `app ${about.app}, ${plan.api}: ${told}`;
+  const code = verdict.code === undefined ? {} : { code: verdict.code };
+  // Only the platform itself, by a code, can say that these credentials are wrong. A proxy's page or a bad
+  // certificate says nothing about them, and what waits for a token can wait for a person to mend that.
+  const final = verdict.code !== undefined && (verdict.class === 'auth' || verdict.class === 'permanent');
+  return final
+    ? { kind: 'refused', message, ...code }
+    : { kind: 'unavailable', askedMs: verdict.askedMs, message, ...code };
 }

@@ -52,9 +52,11 @@ export class StoreApp {
 
   #wanted(): Observable<Fetched> {
     const body = { app_id: this.#id, app_secret: this.#secret };
+    const about = { app: this.#id, secrets: [this.#secret] };
     const message = `app ${this.#id} has no app_ticket yet; the platform was asked to send one as an event`;
+    const waits: Fetched = { kind: 'unavailable', askedMs: ticketWaitMs, message };
     return this.#auth
-      .post('/open-apis/auth/v3/app_ticket/resend', body)
-      .pipe(map((): Fetched => ({ kind: 'unavailable', askedMs: ticketWaitMs, message })));
+      .request('/open-apis/auth/v3/app_ticket/resend', body, about)
+      .pipe(map((refused) => (refused === undefined || noTicketCodes.has(refused.code) ? waits : refused)));
   }
 }

@@ -126,6 +126,15 @@ describe('store apps', () => {
     });
   });
 
+  it.each([10_003, 10_014, 10_016])('whose credentials the platform refuses (code %i) wait for no ticket', (code) => {
+    const world = fleet(() => answered(200, { code, msg: 'wrong very-secret' }), store);
+    const replies = world.get(world.process(), of('tk1'));
+    world.time.advance(1_000);
+
+    expect(replies).toMatchObject([{ kind: 'refused', message: expect.stringContaining(`code ${code}`) as unknown }]);
+    expect(JSON.stringify(replies)).not.toContain('very-secret');
+  });
+
   it('S000-02: 1,000 tenants keep fresh tokens through a day, none mixed up, with few questions', () => {
     let issued = 0;
     const lives = new Map<string, number>();
