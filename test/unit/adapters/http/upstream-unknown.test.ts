@@ -64,11 +64,12 @@ describe('HttpUpstream, outcome unknown', () => {
       );
       const { upstream } = openUpstream(server.url);
       const startMs = performance.now();
-      const result = await exchange(upstream, post, 150);
+      const result = await exchange(upstream, post, 1_000);
       const tookMs = performance.now() - startMs;
       expect(result).toMatchObject({ kind: 'failed', failure: 'attempt-timeout', sent: true });
-      expect(tookMs).toBeGreaterThanOrEqual(150);
-      expect(tookMs).toBeLessThan(600);
+      expect(tookMs).toBeGreaterThanOrEqual(1_000);
+      // The dripping body would be whole after ten seconds, the silent ones never.
+      expect(tookMs).toBeLessThan(8_000);
       await until(() => server.closed() === 1);
     },
   );
