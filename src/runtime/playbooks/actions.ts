@@ -157,7 +157,10 @@ function scaleAction(scale: NonNullable<PlaybookStep['scale']>, filled: boolean)
       // Who has as many already has them for a reason: in trouble nothing is made smaller.
       if (before >= replicas) return undefined;
       inDoubt = before;
-      await target.set(replicas);
+      await target.set(replicas).catch((error: unknown) => {
+        if (isRefused(error)) inDoubt = undefined;
+        throw error;
+      });
       inDoubt = undefined;
       return async () => {
         // What somebody else has set meanwhile is theirs.
@@ -168,6 +171,11 @@ function scaleAction(scale: NonNullable<PlaybookStep['scale']>, filled: boolean)
       };
     },
   };
+}
+
+/** Whether Kubernetes has surely not scaled. */
+function isRefused(error: unknown): boolean {
+  return error instanceof LarkspurError && (error.code === 'forbidden' || error.code === 'not_found');
 }
 
 function disturbAction({ rules, forMs }: NonNullable<PlaybookStep['disturb']>, hands: Hands): Act {

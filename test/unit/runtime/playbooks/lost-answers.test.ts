@@ -48,6 +48,32 @@ it('a deployment that was scaled, the answer lost, is scaled back when it is ove
   expect(replicas).toBe(3);
 });
 
+it('a deployment that a person scaled after it was refused stays as it is', async () => {
+  let replicas = 3;
+  let refused = 0;
+  const port = await listen((request, response) => {
+    void (async () => {
+      const body = Buffer.concat((await request.toArray()) as Buffer[]).toString();
+      if (request.method === 'PATCH' && refused++ === 0) response.statusCode = 403;
+      else if (request.method === 'PATCH')
+        replicas = (JSON.parse(body) as { spec: { replicas: number } }).spec.replicas;
+      response.end(JSON.stringify({ spec: { replicas } }));
+    })();
+  });
+  const api = `http://127.0.0.1:${port}`;
+  const world = new PlayWorld([
+    playbookOf(`name: grow\n${when}then:\n  - scale: { deployment: worker, replicas: 8, api: '${api}' }`),
+  ]);
+  await world.run(1, 1);
+  expect(await ran(world)).toMatchObject([[{ outcome: 'failed' }]]);
+  replicas = 8;
+  await world.run(6, 1);
+  expect((await ran(world, 2))[1]).toMatchObject([{ outcome: 'done' }]);
+  await world.run(1, 0);
+  await ran(world, 3);
+  expect(replicas).toBe(8);
+});
+
 it('an address that may have the message and gave no answer is not told again, by no worker', async () => {
   let got = 0;
   const port = await listen((request) => {
