@@ -4,6 +4,7 @@ import type { BreakerBus } from '../ports/breaker-bus.ts';
 import type { Clock } from '../ports/clock.ts';
 
 import type { Destination } from './destination.ts';
+import { lookAfterBreakers } from './look-after-breakers.ts';
 
 /** What hints need. */
 export interface HintContext {
@@ -27,17 +28,18 @@ export function breakerHints(context: HintContext): Observable<never> {
     // What opens because of a hint is no news to anybody.
     let hearing = false;
     subscriber.add(
-      context.eachDestination(({ name, breakers }) => {
-        if (breakers === undefined) return;
-        subscriber.add(
-          breakers.watch((key, { to, untilMs, atMs }, { takesHints }) => {
+      context.eachDestination(
+        lookAfterBreakers(({ name }, breakers) => {
+          const end = breakers.watch((key, { to, untilMs, atMs }, { takesHints }) => {
             if (to !== 'open' || untilMs === undefined || !takesHints || hearing) return;
             subscriber.add(
               fleet.tell({ kind: 'opened', upstream: name, key, forMs: untilMs - atMs }).subscribe({ error }),
             );
-          }),
-        );
-      }),
+          });
+          subscriber.add(end);
+          return end;
+        }),
+      ),
     );
     subscriber.add(
       fleet.news$.subscribe({

@@ -1,4 +1,4 @@
-import { EMPTY, filter, NEVER, Observable, of, type Subscription } from 'rxjs';
+import { EMPTY, filter, NEVER, Observable, of, Subscription } from 'rxjs';
 
 import type { Exchange } from '../model/outcome.ts';
 import type { Breaker } from '../operators/breaker/breaker.ts';
@@ -12,6 +12,7 @@ import type { Metrics } from '../ports/metrics.ts';
 
 import type { Destination } from './destination.ts';
 import type { Decoded } from './job.ts';
+import { lookAfterBreakers } from './look-after-breakers.ts';
 import { breakerRoom } from './rooms.ts';
 
 /** What the probes need. */
@@ -29,7 +30,7 @@ export interface ProbeContext {
 
 /**
  * Sends the declared probe of each upstream whose breaker is open, one at a time, when the breaker says that it is due and no
- * other worker is at it; what another one's has shown counts as well. Wakes its calls when enough have succeeded. Never emits, never ends; unsubscribing cancels what is under way.
+ * other worker is at it; what another one's has shown counts as well. Wakes its calls when enough have succeeded. Breakers that were replaced are probed no more. Never emits, never ends; unsubscribing cancels what is under way.
  */
 export function declaredProbes(context: ProbeContext): Observable<never> {
   return new Observable((subscriber) => {
@@ -38,12 +39,14 @@ export function declaredProbes(context: ProbeContext): Observable<never> {
       'upstream',
       'outcome',
     ]);
-    const look = (destination: Destination): void => {
-      const { probe, breakers, name } = destination;
-      if (probe === undefined || breakers === undefined) return;
-      const fail = (error: unknown): void => subscriber.error(error);
+    const fail = (error: unknown): void => subscriber.error(error);
+    const look = lookAfterBreakers((destination, breakers) => {
+      const { probe, name } = destination;
+      const probing = new Subscription();
+      subscriber.add(probing);
+      if (probe === undefined) return () => probing.unsubscribe();
       const told = (outcome: 'good' | 'bad'): void => sent.add({ upstream: name, outcome });
-      subscriber.add(
+      probing.add(
         breakers.watch((key, { to }, breaker) => {
           if (to !== 'open') return;
           const one = new Prober({ destination, probe, breaker, key, told, fail, ...context });
@@ -53,15 +56,16 @@ export function declaredProbes(context: ProbeContext): Observable<never> {
             .subscribe({ next: (news) => one.heard(news.kind === 'probed' && news.good), error: fail });
           one.ended = () => {
             heard.unsubscribe();
-            subscriber.remove(heard);
-            subscriber.remove(stop);
+            probing.remove(heard);
+            probing.remove(stop);
           };
-          subscriber.add(heard);
-          subscriber.add(stop);
+          probing.add(heard);
+          probing.add(stop);
           one.arm();
         }),
       );
-    };
+      return () => probing.unsubscribe();
+    });
     subscriber.add(context.eachDestination(look));
   });
 }

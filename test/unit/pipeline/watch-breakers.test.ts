@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
+import { httpProbe } from '../../../src/adapters/http/health-probe.ts';
+import { BreakerRegistry } from '../../../src/operators/breaker/breaker-registry.ts';
+import { breakerDefaults } from '../../../src/operators/breaker/options.ts';
 import { news } from '../../support/calls.ts';
 import { PipelineBench } from '../../support/pipeline-bench.ts';
+import { seededRandom } from '../../support/virtual-time.ts';
 
 describe('the steps of a breaker', () => {
   it('S002-09: an opening is one warning with upstream, reason and until when; the others are news', () => {
@@ -33,5 +37,41 @@ describe('the steps of a breaker', () => {
       ['info', 'ramp'],
       ['info', 'closed'],
     ]);
+  });
+
+  it('are told once, however often its upstream has had another health check', () => {
+    const bench = new PipelineBench({ upstreams: { news: { breaker: { consecutiveFailures: 1 } } } });
+    bench.upstream('news').script = () => ({ status: 503 });
+    const { house } = bench.start();
+    const destination = house.destinations.get('news');
+    if (destination !== undefined) for (let n = 0; n < 3; n++) house.breakersChanged(destination);
+    bench.call(news('n', { retry: false }));
+    bench.run(100);
+
+    expect(bench.log.lines.filter(({ message }) => message === 'a breaker opened')).toHaveLength(1);
+  });
+
+  it('are told, and its probe is sent, of those alone that it has now', () => {
+    const probeOf = (path: string) => httpProbe({ pathPrefix: '', path, headers: {}, expect: 200, withinMs: 3_000 });
+    const settings = { breaker: { consecutiveFailures: 1 }, probe: probeOf('/wrong') };
+    const bench = new PipelineBench({ upstreams: { news: settings } });
+    bench.upstream('news').script = () => ({ status: 503 });
+    const { house } = bench.start();
+    bench.call(news('n', { retry: false }));
+    bench.run(5_000);
+    const asked = (path: string) => bench.upstream('news').attempts.filter((attempt) => attempt.path === path).length;
+    expect(asked('/wrong')).toBe(2);
+
+    const destination = house.destinations.get('news');
+    if (destination === undefined) throw new Error('no news');
+    const options = { ...breakerDefaults, ...settings.breaker, declaredProbe: true };
+    const breakers = new BreakerRegistry({ optionsOf: () => options, random: seededRandom(1) });
+    Object.assign(destination, { breakers, probe: probeOf('/right'), policies: destination.policies + 1 });
+    house.breakersChanged(destination);
+    bench.call(news('m', { retry: false }));
+    bench.run(60_000);
+
+    expect(asked('/wrong')).toBe(2);
+    expect(asked('/right')).toBeGreaterThan(2);
   });
 });
