@@ -76,7 +76,7 @@ export function apiCatalogue(): ApiCatalogue {
 }
 
 /** Reads the catalogue from tab-separated text: a header line, then one API per line. */
-export function parseApis(text: string): ApiCatalogue {
+function parseApis(text: string): ApiCatalogue {
   const trie = new PathTrie<Api>();
   const byLabel = new Map<string, Api>();
   const services = new Set<string>();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { apiCatalogue, parseApis, serviceOf } from '../../../../src/adapters/feishu/catalogue/apis.ts';
+import { apiCatalogue, serviceOf } from '../../../../src/adapters/feishu/catalogue/apis.ts';
 import { codeCatalogue, ruleOf } from '../../../../src/adapters/feishu/catalogue/codes.ts';
 import { PathTrie } from '../../../../src/adapters/feishu/catalogue/path-trie.ts';
 
