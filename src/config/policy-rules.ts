@@ -78,7 +78,11 @@ export function groupRules(
         'has nothing to stand beside: the upstream has breaker off, give the group off, too',
       );
     }
-    policyRules(here, { ...upstream, ...policies }, own.groups?.[name]?.breaker, report);
+    const ownBreaker = own.groups?.[name]?.breaker;
+    if (typeof ownBreaker === 'object' && ownBreaker.probe !== undefined) {
+      report([...here, 'breaker', 'probe'], `has no effect: ${at.join('.')}.breaker.probe asks for all of its groups`);
+    }
+    policyRules(here, { ...upstream, ...policies }, undefined, report);
   }
 }
 

@@ -42,6 +42,9 @@ export function ruleMistakes(config: RawConfig, written: unknown): Mistake[] {
   if (config.chaos?.faultsFile !== undefined && config.chaos.injectFaults !== true) {
     report(['chaos', 'faultsFile'], 'is not looked at unless chaos.injectFaults is true');
   }
+  if (config.previousTokenKey !== undefined && names['tokenKey'] === undefined) {
+    report(['previousTokenKey'], 'is of no use alone: it only opens what was sealed before, give tokenKey, too');
+  }
   hosts(config, report);
   apps(config, report);
   clients(config, report);

@@ -182,6 +182,10 @@ logLevel: loud
       'upstreams: { a: { baseUrl: "http://a", breaker: { probes: 2, successesInARow: 3 } } }',
       'upstreams.a.breaker.successesInARow (FILE:1): is 3, must not be above upstreams.a.breaker.probes (2)',
     ],
+    [
+      `previousTokenKey: ${'o'.repeat(32)}`,
+      'previousTokenKey (FILE:1): is of no use alone: it only opens what was sealed before, give tokenKey, too',
+    ],
   ])('between values are found: %s', (yaml, expected) => {
     expect(mistakes(yaml)).toEqual([expected]);
   });

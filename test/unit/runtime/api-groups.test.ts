@@ -51,13 +51,15 @@ upstreams:
       a: { concurrency: 5 }
       b: { paths: [/b], timeouts: { connectMs: 5000, attemptMs: 500 } }
       c: { tier: { perSecond: 5 } }
+      e: { paths: [/e], breaker: { probe: { path: /up } } }
   off: { baseUrl: http://off, breaker: off, groups: { d: { paths: [/d], breaker: { consecutiveFailures: 3 } } } }
 `),
     ).toEqual([
       'upstreams.shop.groups.a (FILE:6): must have paths or tier: which calls are of the group',
       'upstreams.shop.groups.b.timeouts.connectMs (FILE:7): is 5000, must not be above upstreams.shop.groups.b.timeouts.attemptMs (500)',
       'upstreams.shop.groups.c.tier (FILE:8): is only for profile feishu: of its APIs the tiers are known',
-      'upstreams.off.groups.d.breaker (FILE:9): has nothing to stand beside: the upstream has breaker off, give the group off, too',
+      'upstreams.shop.groups.e.breaker.probe (FILE:9): has no effect: upstreams.shop.breaker.probe asks for all of its groups',
+      'upstreams.off.groups.d.breaker (FILE:10): has nothing to stand beside: the upstream has breaker off, give the group off, too',
     ]);
   });
 });
