@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { defer, map, type Observable, of } from 'rxjs';
 
 import type { FaultDesk, FaultOrder, FaultOrdered } from '../../adapters/http/fault-routes.ts';
@@ -86,14 +88,17 @@ export class Faults implements Pick<InjectedFaults, 'decide'> {
     };
   }
 
-  /** Those rules hold beside those of the file from now on, instead of what was ordered before. */
+  /**
+   * Those rules hold beside those of the file from now on, instead of what was ordered before. Where the same person or run
+   * changes an order, rules that stay go on counting; the same order once more begins anew.
+   */
   order(rules: readonly InjectedFault[], by: string, forMs: number): void {
     if (this.#stopped) return;
     this.#cancel();
     // What they tell callers to wait must not go on for long after them.
     const capped = rules.map((rule) => waitingAtMost(rule, forMs));
-    this.#ordered =
-      rules.length === 0 ? undefined : { rules: capped, by, untilWallMs: this.#parts.clock.wall() + forMs };
+    const kept = this.#ordered?.by === by ? staying(capped, this.#ordered.rules) : capped;
+    this.#ordered = rules.length === 0 ? undefined : { rules: kept, by, untilWallMs: this.#parts.clock.wall() + forMs };
     this.#apply();
     if (this.#ordered === undefined) return;
     // Who ordered them may be dead by then.
@@ -115,6 +120,16 @@ export class Faults implements Pick<InjectedFaults, 'decide'> {
     if (this.#stopped) return;
     this.#book.change([...(this.#ordered?.rules ?? []), ...this.#ofFile]);
   }
+}
+
+/** The rules, those that were there before as the very objects that they were: an order over HTTP makes each of them anew. */
+function staying(rules: readonly InjectedFault[], before: readonly InjectedFault[]): readonly InjectedFault[] {
+  if (isDeepStrictEqual(rules, before)) return rules;
+  const left = [...before];
+  return rules.map((rule) => {
+    const at = left.findIndex((one) => isDeepStrictEqual(one, rule));
+    return at < 0 ? rule : (left.splice(at, 1)[0] ?? rule);
+  });
 }
 
 /** Lets people and chaos runs switch faults. Acts before it writes the record on `audit`. */

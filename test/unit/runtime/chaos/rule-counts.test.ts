@@ -32,3 +32,21 @@ it('faults that are to come so many times come no more often because others join
   expect(met()).toBeUndefined();
   await faults.stop();
 });
+
+it('rules come over HTTP anew with each phase of a run, and go on counting; the same order once more begins anew', async () => {
+  const time = new VirtualTime();
+  const parts = { clock: time, timers: time, random: seededRandom(1), log: noLogger, metrics: noMetrics };
+  const faults = new Faults({ injectFaults: true, faultsFile: undefined }, parts);
+  const met = () => faults.decide({ upstream: 'news', host: 'news.example', method: 'GET', path: '/' })?.kind;
+  const once = (): InjectedFault => ({ kind: '503', match: { upstream: 'news', times: 1 } });
+  const other: InjectedFault = { kind: '429', match: { upstream: 'weather' } };
+  faults.order([once(), once()], 'run-1 ana', 60_000);
+  expect(met()).toBe('503');
+  faults.order([other, once(), once()], 'run-1 ana', 60_000);
+  expect([met(), met()]).toEqual(['503', undefined]);
+  faults.order([other, once(), once()], 'run-1 ana', 60_000);
+  expect([met(), met(), met()]).toEqual(['503', '503', undefined]);
+  faults.order([once()], 'ben', 60_000);
+  expect([met(), met()]).toEqual(['503', undefined]);
+  await faults.stop();
+});
