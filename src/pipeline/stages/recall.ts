@@ -5,6 +5,7 @@ import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { CachedAnswer } from '../../ports/answer-cache.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Batches } from '../batches.ts';
+import { isCancelled } from '../endings.ts';
 import { answerKey, freshAnswer, maySaveCall } from '../has-fallback.ts';
 import type { Instruments } from '../instruments.ts';
 import type { Claimed, Ended, Job } from '../job.ts';
@@ -25,7 +26,7 @@ export interface RecallContext {
 export function recall(context: RecallContext): OperatorFunction<Claimed | Ended, Claimed | Ended> {
   const asking = new Map<string, Set<() => void>>();
   return eachOf((work): Observable<Claimed | Ended> | Claimed | Ended => {
-    if (work.kind === 'ended' || !maySaveCall(work.job)) return work;
+    if (work.kind === 'ended' || !maySaveCall(work.job) || isCancelled(work.job)) return work;
     return fromMemory(work, 'memory', context) ?? fromOthers(work, asking, context);
   });
 }

@@ -72,6 +72,26 @@ describe('a call that nobody wants any more', () => {
     expect(bench.upstream('stock').attempts.map(({ id }) => id)).toEqual(['opens']);
   });
 
+  it('ends at once also where it asks what somebody is just asking, or what is known', () => {
+    const bench = new PipelineBench({ upstreams: { news: { cacheMs: 60_000 } } });
+    bench.upstream('news').script = ({ id }) => ({ afterMs: id === 'known' ? 10 : 9_000 });
+    const { house } = bench.start();
+    bench.call({ id: 'known', upstream: 'news', path: '/known' });
+    bench.run(100);
+    bench.call({ id: 'first', upstream: 'news', path: '/first' }, 'k');
+    bench.call({ id: 'asks', upstream: 'news', path: '/now' });
+    bench.call({ id: 'asks-too', upstream: 'news', path: '/now' }, 'k');
+    bench.call({ id: 'knows', upstream: 'news', path: '/known' }, 'k');
+    bench.run(100);
+    for (const id of ['asks-too', 'knows']) cancel(bench, house, id);
+    bench.run(100);
+
+    expect(bench.results.slice(1).map(({ id, status }) => [id, status])).toEqual([
+      ['asks-too', 'cancelled'],
+      ['knows', 'cancelled'],
+    ]);
+  });
+
   it('counts no more among those of its tenant that are here, also where it was cancelled before it had a lane', () => {
     const bench = new PipelineBench({
       upstreams: { news: { concurrency: 1 } },
