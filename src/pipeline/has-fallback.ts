@@ -53,7 +53,9 @@ export function maySaveCall({ call, destination: { cacheMs } }: Asked): boolean 
 /** The answer that makes a live one unnecessary, of what this process knows; of a call for which {@link maySaveCall} holds. */
 export function freshAnswer(asked: Asked, wallMs: number): CachedAnswer | undefined {
   const answer = asked.destination.answers.get(answerKey(asked));
-  return answer !== undefined && wallMs - answer.storedAtMs < asked.destination.cacheMs ? answer : undefined;
+  if (answer === undefined) return undefined;
+  // One from a time to come is of a clock that went back since: how old it is nobody knows. Those of others may be a little ahead.
+  return Math.abs(wallMs - answer.storedAtMs) < asked.destination.cacheMs ? answer : undefined;
 }
 
 /** Whether a call's good answer is to be remembered, and for how long; 0: it is not. */

@@ -72,6 +72,20 @@ describe('the read cache of an upstream', () => {
     expect(bench.deadLetters).toHaveLength(1);
   });
 
+  it('serves nothing for longer because the clock of the process went back', () => {
+    let aheadMs = 0;
+    const news = { cacheMs: 10_000, fallback: { cacheTtlMs: 3_600_000 } };
+    const bench = new PipelineBench({ upstreams: { news }, aheadMs: () => aheadMs });
+    bench.start();
+    for (const id of ['before', 'after']) {
+      bench.call(ask(id, 'news'));
+      bench.run(60_000);
+      aheadMs = -3_600_000;
+    }
+
+    expect(bench.results.map(({ id, source }) => `${id} ${source}`)).toEqual(['before live', 'after live']);
+  });
+
   it('is for the same question alone, for reads, and not for who insists on a live answer', () => {
     const { bench, call } = started({ news: { cacheMs: 60_000 } });
     call('first', 'news');
