@@ -97,6 +97,12 @@ export class Turns {
     this.#tellIdle();
   }
 
+  /** A record that is no call is looked at again at `notBeforeMs`. */
+  later(turn: Scheduled, notBeforeMs: number): void {
+    turn.again(notBeforeMs);
+    this.#tellIdle();
+  }
+
   /** The call was to leave because its lane is full, and goes into that lane after all. */
   stay(job: Job, turn: Scheduled, place: Place): void {
     job.underWay = false;

@@ -234,7 +234,7 @@ function smaller(ended: Ended, limitBytes: number, context: SettleContext): Obse
   if (item.kind === 'call') {
     item.writesTo = undefined;
     context.turns.back(item, turn, context.clock.now() + misfitLookMs);
-  } else turn.again(context.clock.now() + misfitLookMs);
+  } else context.turns.later(turn, context.clock.now() + misfitLookMs);
   return undefined;
 }
 

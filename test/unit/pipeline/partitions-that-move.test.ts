@@ -186,4 +186,19 @@ describe('progress', () => {
     expect(bench.upstream().attempts).toHaveLength(1);
     expect(bench.lag).toBe(0);
   });
+
+  it('a record whose ending fits its topic in no way does not hold up a worker that stops', () => {
+    const bench = new PipelineBench();
+    const { house } = bench.start();
+    bench.sink.hold();
+    bench.raw(Buffer.alloc(1_048_588 - 100, 'x'));
+    bench.run(100);
+    let drained = false;
+    house.drain().subscribe(() => (drained = true));
+    expect(drained).toBe(false);
+    bench.sink.release();
+    bench.run(100);
+
+    expect([bench.deadLetters, bench.lag, drained]).toEqual([[], 1, true]);
+  });
 });
