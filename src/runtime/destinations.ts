@@ -26,7 +26,7 @@ import type { Random } from '../ports/random.ts';
 import type { Upstream } from '../ports/upstream.ts';
 
 import { apiGroup } from './api-group.ts';
-import { budgetsOf } from './budgets.ts';
+import { budgetsOf, replaceBudgets } from './budgets.ts';
 import { type Grouped, policiesOf, prefixOf, type Replaceable, replacePolicies } from './policies.ts';
 import { profileOf } from './profiles.ts';
 
@@ -118,6 +118,7 @@ export function createDestinations(config: Config, parts: DestinationParts): Des
           pools.get(after.name) ?? [],
           (group) => pools.get(`${after.name}/${group}`) ?? [],
         );
+        replaceBudgets(destination, [before, after], parts.quota);
         const breakersBefore = change.replaced.some((what) => /(^|\.)breaker$/.test(what)) ? keys : [];
         return change.replaced.length + change.waiting.length === 0 ? [] : [{ destination, ...change, breakersBefore }];
       }),

@@ -26,7 +26,10 @@ const replaceable: readonly string[] = [
 ];
 
 /** The same, while it is being replaced: nobody else may write. */
-export type Replaceable = { -readonly [Name in keyof Policies]: Policies[Name] } & { policies: number };
+export type Replaceable = { -readonly [Name in keyof Policies]: Policies[Name] } & {
+  policies: number;
+  budget: Destination['budget'];
+};
 
 /** The same with its groups of APIs. */
 export type Grouped = Replaceable & { readonly groups: ReadonlyMap<string, Replaceable> };

@@ -24,8 +24,8 @@ afterAll(() => files.remove());
 const calmAt = (concurrency: number): string =>
   `concurrency: ${concurrency}, timeouts: { connectMs: 10000, attemptMs: 10000, totalMs: 30000 }`;
 
-/** A process with two upstreams: one that answers as `status` says, one that is well. */
-async function started() {
+/** A process with two upstreams: one that answers as `status` says, one that is well. @param sick what is written of the first */
+async function started(sick = '') {
   const state = { status: 503, seen: [] as string[], hanging: undefined as ServerResponse[] | undefined };
   upstream = createServer((request, response) => {
     state.seen.push(request.url ?? '');
@@ -44,7 +44,7 @@ upstreams:
   sick: { baseUrl: 'http://127.0.0.1:${port}/sick', ${calmAt(concurrency)}${sick} }
   well: { baseUrl: 'http://127.0.0.1:${port}/well', ${calmAt(8)} }
 `);
-  const file = write('');
+  const file = write(sick);
   const load = () => files.loadFile(file).config;
   served = await serve(load(), [], { worker: true, ingress: true }, { file, load });
   const ingress = Number(new URL(served.ingressUrl ?? '').port);
@@ -117,6 +117,21 @@ it('where concurrency is raised while every attempt hangs, those who wait for a 
   state.hanging = undefined;
   for (const response of hanging) response.end('{}');
   await vi.waitFor(() => expect(served.worker!.worker.settled).toBe(40), soon);
+});
+
+it('the retry budget is that of the changed file, for an upstream and for a group of its APIs', async () => {
+  const policies = ", breaker: off, groups: { g: { paths: ['/g*'], breaker: off } }";
+  const { state, write, call } = await started(policies);
+  const tried = async (path: string): Promise<number> => {
+    await call('sick', path);
+    return state.seen.filter((url) => url === `/sick${path}`).length;
+  };
+  const twice = async (suffix: string) => Promise.all([tried(`/${suffix}`), tried(`/g${suffix}`)]);
+  expect((await twice('a')).every((times) => times > 1)).toBe(true);
+
+  write(`${policies}, retry: { budget: { start: 0, perSuccess: 0 } }`);
+  await vi.waitFor(async () => expect(await reloads(served, 'applied')).toBe(1), soon);
+  expect(await twice('b')).toEqual([1, 1]);
 });
 
 it('what a person holds open stays open when its policy changes', async () => {
