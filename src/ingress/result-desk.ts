@@ -123,10 +123,10 @@ export class ResultDesk {
     return defer(() => {
       this.#waiting++;
       const over$ = after(timers, waitMs).pipe(map(() => stillGoing(id)));
-      // It may have ended since somebody looked.
+      // It may have ended since somebody looked; a store that is away must not hold up the end.
       const left$ = nobodyCalls$.pipe(
-        mergeMap(() => claims.view(id)),
-        map((view) => answerOf(id, view) ?? stillGoing(id)),
+        mergeMap(() => merge(claims.view(id), after(timers, this.#patienceMs).pipe(map(() => undefined)))),
+        map((view) => (view === undefined ? undefined : answerOf(id, view)) ?? stillGoing(id)),
       );
       const out = (): HttpResponse | undefined => {
         const seen = outlook(id);

@@ -1,4 +1,4 @@
-import { NEVER, of } from 'rxjs';
+import { NEVER, type Observable, of, Subject } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
 import type { ClaimView } from '../../../src/ports/claim-store.ts';
@@ -159,6 +159,25 @@ describe('POST /v1/calls?wait=', () => {
     world.time.advance(3_000);
 
     expect(answers[0]?.status).toBe(504);
+  });
+
+  it('ends with the process: by the answer that came meanwhile, else 504, also when the store does not answer', () => {
+    let store$: Observable<ClaimView> = of({ kind: 'pending' });
+    const nobodyCalls$ = new Subject<void>();
+    const world = api({ view$: () => store$, nobodyCalls$, patienceMs: 2_000 });
+    const wait = () => world.post({ path: '/x' }, { wait: '30s' }).answers;
+    const answered = wait();
+    world.time.advance(1_000);
+    store$ = of(processed);
+    nobodyCalls$.next();
+    expect(answered[0]).toMatchObject({ atMs: 1_000, status: 200 });
+
+    store$ = NEVER;
+    const unknown = wait();
+    nobodyCalls$.next();
+    world.time.advance(30_000);
+    expect(unknown[0]).toMatchObject({ atMs: 3_000, status: 504 });
+    expect(world.time.pending).toBe(0);
   });
 
   it('stops looking when the client goes away', () => {
