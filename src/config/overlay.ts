@@ -9,11 +9,11 @@ export interface Overlay {
 }
 
 const hot =
-  /^(redis\.timeoutMs|upstreams\.[a-z0-9][a-z0-9_-]*\.(groups\.[a-z0-9][a-z0-9_-]*\.)?(breaker|retry|fallback|health|cache|concurrency|concurrencyFloor|connections|timeouts\.attemptMs)(\.[A-Za-z0-9.]+)?)$/;
+  /^(redis\.timeoutMs|upstreams\.[a-z0-9][a-z0-9_-]*\.(groups\.[a-z0-9][a-z0-9_-]*\.)?(breaker|retry|fallback|health|cache|concurrency|concurrencyFloor|connections|timeouts\.(attemptMs|totalMs))(\.[A-Za-z0-9.]+)?)$/;
 
 /** What may be changed while a process works, in words. */
 export const hotPaths =
-  'redis.timeoutMs, or of an upstream or a group of its APIs breaker, retry, fallback, health, cache, concurrency, concurrencyFloor, connections, timeouts.attemptMs';
+  'redis.timeoutMs, or of an upstream or a group of its APIs breaker, retry, fallback, health, cache, concurrency, concurrencyFloor, connections, timeouts.attemptMs and .totalMs';
 
 /** Whether a change of that value takes effect without a restart. */
 export function isHot(path: string): boolean {

@@ -84,6 +84,12 @@ describe('the configuration of a process at work', () => {
     expect(valueOf(live, 'upstreams.news.concurrency')).toBe('8');
   });
 
+  it('shows a changed time for all attempts as in force, as it is with the retries it bounds', () => {
+    const { live } = followed();
+    live.overlay('playbook a', { 'upstreams.news.timeouts.totalMs': 7_000 });
+    expect(valueOf(live, 'upstreams.news.timeouts.totalMs')).toBe('7000');
+  });
+
   it('applies a change that came while the process was starting', async () => {
     const file = files.write(written);
     const { config, text } = files.loadFile(file);
