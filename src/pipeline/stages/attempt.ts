@@ -230,7 +230,9 @@ function refusedToken(work: Claimed, message: string, context: AttemptContext): 
 /** Back to the lane, or outside; a call whose deadline comes before what it waits for ends now. */
 function waits(work: Claimed, what: WaitReason, untilMs: number, context: AttemptContext): Step {
   const { job, turn } = work;
-  job.waits(what, context.clock.now());
+  const nowMs = context.clock.now();
+  if (isCancelled(job)) return ended(work, cancelledEnding(job, nowMs));
+  job.waits(what, nowMs);
   if (untilMs + context.minWorkMs > job.deadlineMs) return ended(work, tooLate(job));
   return waitUntil(job, turn, untilMs, what, context);
 }

@@ -72,11 +72,11 @@ function afterReading(job: Job, turn: Scheduled, context: HoldContext): Held {
   // To read takes the register over: that is for the owner of the partition alone, and may have been on its way for long.
   if (!lines.holds(job.received.partition)) return waitUntil(job, turn, clock.now(), 'order', context);
   if (!lines.readable()) return waitUntil(job, turn, clock.now() + registerLookMs, 'order', context);
-  return andThen(
-    lines.read(job.received.partition),
+  return andThen(lines.read(job.received.partition), (): Held => {
+    if (isCancelled(job)) return turn;
     // Meanwhile one may have come that goes before it.
-    (): Held => (job.mayBeEarly ? waitUntil(job, turn, clock.now(), 'order', context) : holdOne(job, turn, context)),
-  );
+    return job.mayBeEarly ? waitUntil(job, turn, clock.now(), 'order', context) : holdOne(job, turn, context);
+  });
 }
 
 interface Wait {

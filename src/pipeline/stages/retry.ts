@@ -4,7 +4,7 @@ import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { Random } from '../../ports/random.ts';
 import { brakeWaitMs } from '../dead-letter-brake.ts';
-import { mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
+import { cancelledEnding, isCancelled, mayRepeat, tooLate, unknownOutcome } from '../endings.ts';
 import { hasFallback } from '../has-fallback.ts';
 import type { Ended, Ending, Job, Judged } from '../job.ts';
 import { liveResult } from '../live-result.ts';
@@ -40,6 +40,8 @@ export function retry(context: RetryContext): OperatorFunction<Judged | Ended, E
 
 function carryOut({ job, turn }: Judged, next: Next, context: RetryContext): Observable<never> | Ended | undefined {
   if (next.kind === 'end') return { kind: 'ended', item: job, turn, ending: next.ending };
+  // Outside nobody would hear of it before its wait is over.
+  if (isCancelled(job)) return { kind: 'ended', item: job, turn, ending: cancelledEnding(job, context.clock.now()) };
   return waitUntil(job, turn, next.untilMs, next.why, context);
 }
 

@@ -144,6 +144,19 @@ describe('a call that nobody wants any more', () => {
     expect(bench.results).toMatchObject([{ id: 'r', status: 'cancelled', attempts: [{ status: 503 }] }]);
   });
 
+  it('ends also when it would have to wait so long that it would leave for a delay topic', () => {
+    const bench = new PipelineBench();
+    bench.upstream().script = () => ({ status: 503, headers: { 'retry-after': '600' }, afterMs: 500 });
+    const { house } = bench.start();
+    bench.call(read('u'));
+    bench.run(200);
+    cancel(bench, house, 'u');
+    bench.run(1_000);
+
+    expect(bench.results.map(({ id, status }) => [id, status])).toEqual([['u', 'cancelled']]);
+    expect(bench.upstream().attempts).toHaveLength(1);
+  });
+
   it('has its answer, if it was sent and answered', () => {
     const bench = new PipelineBench();
     bench.upstream().script = () => ({ afterMs: 500 });
