@@ -57,6 +57,10 @@ export class RedisConnection {
   #wasReady = false;
   #trouble: unknown;
   #away = false;
+  /** Of this time that it is away, why was told. */
+  #whyTold = false;
+  /** The server has become a replica: until one carries a command out, a new connection is no better. */
+  #demoted = false;
   #closing = false;
   #leftDemotedMs = -Infinity;
   #listener: Redis | Cluster | undefined;
@@ -85,14 +89,14 @@ export class RedisConnection {
           enableOfflineQueue: false,
           retryStrategy: retry,
           // In a Cluster the server itself says who has taken over.
-          reconnectOnError: (error) => isDemotion(error) && this.#mayLeaveDemoted(),
+          reconnectOnError: (error) => isDemotion(error) && this.#leavesDemoted(error),
         });
     this.client.on('ready', () => this.#returned());
     this.client.on('error', (error: unknown) => {
       this.#trouble = error;
-      this.#left(messageOf(error));
+      this.#left(error);
     });
-    this.client.on('close', () => this.#left('connection closed'));
+    this.client.on('close', () => this.#left());
   }
 
   /** Whether it is connected and not degraded. */
@@ -117,6 +121,7 @@ export class RedisConnection {
     try {
       const reply = await command(this.client);
       this.#guard.succeeded();
+      if (this.#demoted) this.#back();
       this.#seconds.observe({ command: name }, (this.#clock.now() - startMs) / 1000);
       return reply;
     } catch (error) {
@@ -197,10 +202,12 @@ export class RedisConnection {
     options.socketTimeout = deafAfter(ms);
   }
 
-  #mayLeaveDemoted(): boolean {
+  #leavesDemoted(error: unknown): boolean {
     const nowMs = this.#clock.now();
     if (nowMs - this.#leftDemotedMs < demotedEveryMs) return false;
     this.#leftDemotedMs = nowMs;
+    this.#demoted = true;
+    this.#left(error);
     return true;
   }
 
@@ -210,16 +217,25 @@ export class RedisConnection {
       this.#listener.disconnect(true);
     this.#wasReady = true;
     this.#trouble = undefined;
-    if (this.#away) this.#logger.info({}, 'Redis is back');
-    this.#away = false;
+    if (!this.#demoted) this.#back();
     this.#guard.succeeded();
     for (const task of [...this.#waiting]) task();
   }
 
-  #left(why: string): void {
-    if (this.#away || this.#closing || this.client.status === 'end') return;
+  #back(): void {
+    if (this.#away) this.#logger.info({}, 'Redis is back');
+    this.#away = this.#whyTold = this.#demoted = false;
+  }
+
+  /** @param cause why; a connection that closes does not say, the next attempt does */
+  #left(cause?: unknown): void {
+    if (this.#closing || this.client.status === 'end') return;
+    if (this.#away && (this.#whyTold || cause === undefined)) return;
+    const message = this.#away ? 'why Redis is away' : 'Redis is away; what needs it waits';
     this.#away = true;
-    this.#logger.warn({ why }, 'Redis is away; what needs it waits');
+    this.#whyTold = cause !== undefined;
+    const why = cause === undefined ? 'connection closed' : messageOf(cause);
+    this.#logger.warn({ why, cure: toLarkspurError(cause).cure }, message);
   }
 }
 

@@ -40,7 +40,9 @@ export function toLarkspurError(error: unknown): LarkspurError {
   }
   if (isReply(error)) return new LarkspurError('internal', `Redis refuses: ${message}`, { cause: error });
   return new LarkspurError('redis_unavailable', `Redis does not answer: ${message}`, {
-    cure: 'check that Redis runs and that redis.url leads to it; work goes on by itself when it answers',
+    cure: isDemotion(error)
+      ? 'let redis.url lead to the master: this server has become a replica; work goes on by itself then'
+      : 'check that Redis runs, that redis.url leads to it, and that its maxclients is not reached; work goes on by itself when it answers',
     retryable: true,
     cause: error,
   });
