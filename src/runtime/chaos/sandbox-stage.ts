@@ -112,15 +112,11 @@ class SandboxStage implements Stage {
     );
     const sides = sidesOf(calls, terminals);
     const added = (share: number): number => quantile(sides.inside, share) - quantile(sides.control, share);
-    const repeated = sides.inside.filter(({ attemptsMs }) => attemptsMs.length > 1);
     return {
       ...{ lost, twice, outOfOrder },
       p50AddedMs: added(0.5),
       p99AddedMs: added(0.99),
-      recoverMs: repeated.reduce(
-        (most, { totalMs = 0, attemptsMs: [first = 0] }) => Math.max(most, totalMs - first),
-        0,
-      ),
+      recoverMs: sides.inside.reduce((most, { recoverMs = 0 }) => Math.max(most, recoverMs), 0),
     };
   }
 

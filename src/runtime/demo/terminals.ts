@@ -2,7 +2,7 @@ import { lastValueFrom, toArray } from 'rxjs';
 
 import { deadLetterHeaders, type DeadLetterHistory } from '../../model/dead-letter.ts';
 import { headerText, type InRecord } from '../../model/record.ts';
-import type { Result } from '../../model/result.ts';
+import type { Attempt, Result } from '../../model/result.ts';
 import type { Stores } from '../stores.ts';
 
 /** How one call ended, as it stands in `results` or `dead-letters`. */
@@ -15,9 +15,11 @@ export interface Terminal {
   readonly ending: string;
   /** The upstream answered the call: if it was a write, it took effect. */
   readonly answered: boolean;
-  /** From reading the record to its end; `undefined` for dead letters. */
+  /** From reading the record, for the first time or for its first attempt, to its end; `undefined` for dead letters. */
   readonly totalMs: number | undefined;
   readonly attemptsMs: readonly number[];
+  /** From the end of its first failed attempt to the end of the call, however it ended; `undefined`: none failed. */
+  readonly recoverMs: number | undefined;
 }
 
 /** Reads everything that stands in both terminal topics, as any consumer of them would. */
@@ -37,8 +39,10 @@ function fromResult(record: InRecord): Terminal {
     id,
     ending: status,
     answered: status === 'ok' || status === 'duplicate',
-    totalMs: timing.totalMs,
+    // A call that waited outside was read anew after that.
+    totalMs: Math.max(timing.totalMs, sinceMs(record, attempts[0]?.started)),
     attemptsMs: attempts.map(({ ms }) => ms),
+    recoverMs: recoverMs(record, attempts),
   };
 }
 
@@ -52,9 +56,20 @@ function fromDeadLetter(record: InRecord): Terminal {
     answered: false,
     totalMs: undefined,
     attemptsMs: attempts.map(({ ms }) => ms),
+    recoverMs: recoverMs(record, attempts),
   };
 }
 
 function placeOf({ topic, partition, offset }: InRecord) {
   return { topic, partition, offset };
+}
+
+/** The terminal record is written when the call has ended. */
+function recoverMs(record: InRecord, attempts: readonly Attempt[]): number | undefined {
+  const failed = attempts.find(({ class: verdict }) => verdict !== 'success' && verdict !== 'duplicate');
+  return failed === undefined ? undefined : Math.max(0, sinceMs(record, failed.started) - failed.ms);
+}
+
+function sinceMs({ timestampMs }: InRecord, started: string | undefined): number {
+  return started === undefined ? 0 : timestampMs - Date.parse(started);
 }
