@@ -6,6 +6,8 @@ import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Post } from '../system/post.ts';
 
+import { readEnvelope } from './envelope.ts';
+
 /** A message of a custom bot. */
 export interface BotMessage {
   readonly title: string;
@@ -79,12 +81,13 @@ export class CustomBot {
         throw new LarkspurError('no_answer', `the bot did not answer: ${messageOf(error)}`, { cause: error });
       },
     );
-    try {
-      const { code, StatusCode, msg = '' } = JSON.parse(reply.body) as Readonly<Record<string, unknown>>;
-      return { code: Number(code ?? StatusCode ?? (reply.status < 300 ? 0 : reply.status)), text: String(msg) };
-    } catch {
-      return { code: reply.status < 300 ? 0 : reply.status, text: `HTTP ${reply.status}` };
-    }
+    const { code, text } = readEnvelope(Buffer.from(reply.body));
+    if (code !== undefined && code !== 0) return { code, text };
+    if (reply.status >= 300) return { code: reply.status, text: `HTTP ${reply.status}` };
+    // A page of somebody in between says nothing of the message.
+    if (code === undefined)
+      throw new LarkspurError('no_answer', `the bot did not answer: HTTP ${reply.status} without a code`);
+    return { code, text };
   }
 
   #wait(ms: number): Promise<void> {

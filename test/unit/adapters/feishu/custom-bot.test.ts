@@ -58,6 +58,20 @@ describe('a custom bot', () => {
     await expect(silent.send({ title: 't', text: 'x', link: undefined })).rejects.toMatchObject({ code: 'no_answer' });
   });
 
+  it.each([
+    ['a code in StatusCode alone', 200, '{"code":0,"StatusCode":19001,"StatusMessage":"bad token"}', 'bad_request'],
+    ['good words with a bad status', 502, '{"code":0}', 'bad_request'],
+    ['a page of somebody in between', 200, '<html>log in</html>', 'no_answer'],
+    ['JSON without a code', 200, '{"ok":true}', 'no_answer'],
+  ])('has not delivered what is answered with %s', async (_, status, body, code) => {
+    const time = new VirtualTime();
+    const bot = new CustomBot({
+      ...{ webhook: 'http://bot', secret: undefined, clock: time, timers: time, random: seededRandom(1) },
+      post: () => Promise.resolve({ status, body }),
+    });
+    await expect(bot.send({ title: 't', text: 'x', link: undefined })).rejects.toMatchObject({ code });
+  });
+
   it('is refused by the sandbox after five in a second', async () => {
     const sandbox = await createSandbox();
     sandboxes.push(sandbox);
