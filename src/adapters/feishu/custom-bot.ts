@@ -50,7 +50,7 @@ export class CustomBot {
     this.#options = options;
   }
 
-  /** Resolves when the group has it. Rejects with `rate_limited`, `no_answer` or `bad_request`. */
+  /** Resolves when the group has it. Rejects with `rate_limited`, `no_answer`, `bad_request`, or the `LarkspurError` of `post`. */
   async send(message: BotMessage): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       await this.#turn();
@@ -78,6 +78,8 @@ export class CustomBot {
     const signed = secret === undefined ? {} : { timestamp: seconds, sign: signatureOf(seconds, secret) };
     const reply = await post(webhook, JSON.stringify({ ...signed, ...bodyOf(message) }), {}, timeoutMs).catch(
       (error: unknown) => {
+        // Whoever gave the way to post knows that nothing was sent, or does not.
+        if (error instanceof LarkspurError) throw error;
         throw new LarkspurError('no_answer', `the bot did not answer: ${messageOf(error)}`, { cause: error });
       },
     );

@@ -1,4 +1,4 @@
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 
 /** Posts JSON to an address and resolves with the answer. Rejects when there is none within the time. */
 export type Post = (
@@ -9,11 +9,15 @@ export type Post = (
 ) => Promise<{ readonly status: number; readonly body: string }>;
 
 const mostAnswerChars = 10_000;
+// Well below what is waited for an answer: else nobody would know that nothing was sent.
+const connectTimeoutMs = 2_000;
+const agent = new Agent({ connect: { timeout: connectTimeoutMs } });
 
 /** {@link Post} over a connection of its own. */
 export const post: Post = async (url, body, headers, timeoutMs) => {
   const reply = await request(url, {
     method: 'POST',
+    dispatcher: agent,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
     body,
     signal: AbortSignal.timeout(timeoutMs),

@@ -2,7 +2,7 @@ import { CustomBot } from '../../adapters/feishu/custom-bot.ts';
 import { transportFailure } from '../../adapters/http/errors.ts';
 import { DeploymentScale } from '../../adapters/kubernetes/deployment.ts';
 import { runCommand } from '../../adapters/system/command.ts';
-import { post } from '../../adapters/system/post.ts';
+import { type Post, post } from '../../adapters/system/post.ts';
 import type { PlaybookStep } from '../../config/playbooks.ts';
 import { LarkspurError } from '../../model/errors.ts';
 import type { WorldParts } from '../stores.ts';
@@ -87,16 +87,14 @@ function alertAction(
   const bot =
     feishu === undefined
       ? undefined
-      : new CustomBot({ webhook: feishu.webhook, secret: feishu.secret, post, ...parts });
+      : new CustomBot({ webhook: feishu.webhook, secret: feishu.secret, post: postOnce('the bot'), ...parts });
   const send = async (words: string, occasion: Occasion, over: boolean): Promise<void> => {
     const filled = fill(words, occasion);
     const title = `${over ? 'Over' : 'Larkspur'}: ${occasion.playbook}`;
     if (bot !== undefined) await bot.send({ title, text: filled, link });
     else if (http !== undefined) {
       const body = JSON.stringify({ ...occasion, over, text: filled, link });
-      const { status } = await post(http.webhook, body, http.headers ?? {}, timeoutMs).catch((error: unknown) => {
-        throw unanswered(error);
-      });
+      const { status } = await postOnce('the receiver')(http.webhook, body, http.headers ?? {}, timeoutMs);
       if (status >= 300) throw new LarkspurError('bad_request', `the receiver answered HTTP ${status}`);
     }
   };
@@ -116,11 +114,17 @@ function alertAction(
 // Then nothing was sent.
 const unsent: ReadonlySet<string> = new Set(['refused', 'dns', 'connect-timeout', 'tls', 'certificate']);
 
-/** Tells a receiver that was not reached from one that may have the message all the same. */
-function unanswered(error: unknown): LarkspurError {
-  const { failure, message } = transportFailure(error);
-  const code = unsent.has(failure) ? 'upstream_unavailable' : 'no_answer';
-  return new LarkspurError(code, `the receiver did not answer: ${message}`, { cause: error });
+/** {@link post} that tells whom it has not reached (`upstream_unavailable`) from who may have the message (`no_answer`). */
+export function postOnce(who: string): Post {
+  return async (...to) => {
+    try {
+      return await post(...to);
+    } catch (error) {
+      const { failure, message } = transportFailure(error);
+      const code = unsent.has(failure) ? 'upstream_unavailable' : 'no_answer';
+      throw new LarkspurError(code, `${who} did not answer: ${message}`, { cause: error });
+    }
+  };
 }
 
 function fill(text: string, { playbook, when, value }: Occasion): string {

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 
 import { afterEach, expect, it } from 'vitest';
 
+import { postOnce } from '../../../../src/runtime/playbooks/actions.ts';
 import { playbookOf, PlayWorld, ran } from '../../../support/play-world.ts';
 
 const servers: Server[] = [];
@@ -19,8 +20,8 @@ async function listen(answer: RequestListener, port = 0): Promise<number> {
 }
 
 const when = 'when: { metric: value, above: 0, clearForMs: 0 }\ncoolDownMs: 60000\n';
-const tell = (port: number) =>
-  playbookOf(`name: tell\n${when}then:\n  - alert: { http: { webhook: 'http://127.0.0.1:${port}' }, text: high }`);
+const tell = (port: number, kind = 'http') =>
+  playbookOf(`name: tell\n${when}then:\n  - alert: { ${kind}: { webhook: 'http://127.0.0.1:${port}' }, text: high }`);
 
 it('a deployment that was scaled, the answer lost, is scaled back when it is over', async () => {
   let replicas = 3;
@@ -90,16 +91,28 @@ it('an address that may have the message and gave no answer is not told again, b
   expect(got).toBe(1);
 });
 
-it('an address that was not reached is tried again', async () => {
+it.each([
+  ['an address', 'http', '{}'],
+  ['a bot', 'feishu', '{"code":0}'],
+])('%s that was not reached is tried again', async (_, kind, answer) => {
   const port = await listen(() => undefined);
   const [server] = servers.splice(0);
   server?.close();
-  const world = new PlayWorld([tell(port)]);
+  const world = new PlayWorld([tell(port, kind)]);
   await world.run(1, 1);
   expect(await ran(world)).toMatchObject([
     [{ outcome: 'failed', detail: expect.stringContaining('did not answer') as string }],
   ]);
-  await listen((_, response) => response.end(), port);
+  await listen((_, response) => response.end(answer), port);
   await world.run(6, 1);
   expect((await ran(world, 2))[1]).toMatchObject([{ outcome: 'done' }]);
+});
+
+it('an address that takes connections and opens none counts as not reached', async () => {
+  const silent = createTcpServer((socket) => socket.resume()).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const told = postOnce('the bot')(`https://127.0.0.1:${port}`, '{}', {}, 20_000);
+  await expect(told).rejects.toMatchObject({ code: 'upstream_unavailable' });
+  silent.close();
 });
