@@ -115,7 +115,7 @@ async function perform(
     const ends = await Promise.race([produce(stores.sink, calls), failed]);
     const look = (): Progress =>
       progressOf(house, tally, count, systemClock.now() - startedMs, sandbox.stats().replays);
-    const end = await Promise.race([untilDone(running, ends, look, watch), failed]);
+    const end = await untilDone(running, ends, look, watch, failed);
     const durationMs = systemClock.now() - startedMs;
     worker = undefined;
     await running.stop();
@@ -156,33 +156,32 @@ async function produce(sink: RecordSink, calls: readonly DemoCall[]): Promise<Re
 
 /**
  * Looks on until the worker has finished everything that was handed in, or nothing has happened for so long that the
- * verdict must say what is missing, or somebody wants it to stop.
+ * verdict must say what is missing, or somebody wants it to stop. Rejects, and looks no more, when the worker fails.
  */
 function untilDone(
   { house }: RunningWorker,
   ends: ReadonlyMap<number, number>,
   look: () => Progress,
   watch: DemoWatch,
+  failed: Promise<never>,
 ): Promise<'done' | 'stalled' | 'stopped'> {
   const done = (): boolean => {
     const calls = [...house.partitions.stats()].filter(({ partition: { topic } }) => topic === 'calls');
     const watermarks = new Map(calls.map(({ partition, watermark }) => [partition.partition, watermark]));
     return [...ends].every(([partition, end]) => (watermarks.get(partition) ?? 0) >= end);
   };
-  return new Promise((resolve) => {
+  let timer: NodeJS.Timeout | undefined;
+  const ended = new Promise<'done' | 'stalled' | 'stopped'>((resolve) => {
     let moved = look();
-    const timer = setInterval(() => {
+    timer = setInterval(() => {
       const now = look();
       watch.progress(now);
       if (now.ended !== moved.ended || now.attempts !== moved.attempts) moved = now;
       // A call that waits in a delay topic is done with there, and has not ended.
-      if (now.ended >= now.calls && done()) finish('done');
-      else if (now.elapsedMs - moved.elapsedMs > stalledMs) finish('stalled');
+      if (now.ended >= now.calls && done()) resolve('done');
+      else if (now.elapsedMs - moved.elapsedMs > stalledMs) resolve('stalled');
     }, lookEveryMs);
-    const finish = (end: 'done' | 'stalled' | 'stopped'): void => {
-      clearInterval(timer);
-      resolve(end);
-    };
-    void watch.stop.then(() => finish('stopped'));
+    void watch.stop.then(() => resolve('stopped'));
   });
+  return Promise.race([ended, failed]).finally(() => clearInterval(timer));
 }

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { demo, type DemoCommandOptions } from '../../../../src/cli/demo.ts';
-import type { DemoParts } from '../../../../src/runtime/demo/run-demo.ts';
+import { type DemoParts, runDemo } from '../../../../src/runtime/demo/run-demo.ts';
 import { openStores } from '../../../../src/runtime/open-stores.ts';
 import type { Report } from '../../../../src/runtime/report.ts';
 
-import { forgetfulSink, generousClaims, keylessSource, sandboxWith, yesSayer } from './mutants.ts';
+import { brokenSink, forgetfulSink, generousClaims, keylessSource, sandboxWith, yesSayer } from './mutants.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 const patienceMs = 40_000;
@@ -116,6 +116,21 @@ describe.concurrent('larkspur demo', () => {
 
       expect([code, bars['lost'], bars['twice']]).toEqual([1, 0, 0]);
       expect(bars['outOfOrder']).toBeGreaterThan(0);
+    },
+    patienceMs,
+  );
+
+  it(
+    'ends at once when its worker fails, and looks no more',
+    async () => {
+      let looks = 0;
+      const watch = { started: () => undefined, progress: () => (looks += 1), stop: forever };
+      const options = { calls: 60, keys: 12, seed: 7, data: 'memory' };
+      const parts = { openStores: brokenSink, createSandbox: sandboxWith([]) };
+      await expect(runDemo(options, watch, parts)).rejects.toThrow('the disk is gone');
+      const before = looks;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(looks).toBe(before);
     },
     patienceMs,
   );

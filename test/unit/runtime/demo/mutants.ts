@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { concat, ignoreElements, map, of } from 'rxjs';
+import { concat, ignoreElements, map, of, throwError } from 'rxjs';
 
 import type { DemoParts } from '../../../../src/runtime/demo/run-demo.ts';
 import { openStores } from '../../../../src/runtime/open-stores.ts';
@@ -59,6 +59,16 @@ export const forgetfulSink = storesWith(({ sink }) => {
     },
   };
 });
+
+/** Takes no result: the worker cannot go on. */
+export const brokenSink = storesWith(({ sink }) => ({
+  sink: {
+    flush: () => sink.flush(),
+    trouble: (topic) => sink.trouble(topic),
+    append: (record) =>
+      record.topic === 'results' ? throwError(() => new Error('the disk is gone')) : sink.append(record),
+  },
+}));
 
 /** Every call stands in its topic twice, and both may be made. */
 export const generousClaims = storesWith(({ sink, claims }) => {
