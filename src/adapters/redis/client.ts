@@ -59,8 +59,8 @@ export class RedisConnection {
   #away = false;
   /** Of this time that it is away, why was told. */
   #whyTold = false;
-  /** The server has become a replica: until one carries a command out, a new connection is no better. */
-  #demoted = false;
+  /** Refused by a server that has become a replica, which still answers reads: until one of it is done a new connection is no better. */
+  readonly #refused = new Set<string>();
   #closing = false;
   #leftDemotedMs = -Infinity;
   #listener: Redis | Cluster | undefined;
@@ -121,12 +121,13 @@ export class RedisConnection {
     try {
       const reply = await command(this.client);
       this.#guard.succeeded();
-      if (this.#demoted) this.#back();
+      if (this.#refused.has(name)) this.#back();
       this.#seconds.observe({ command: name }, (this.#clock.now() - startMs) / 1000);
       return reply;
     } catch (error) {
       if (isReply(error)) this.#guard.succeeded();
       else this.#guard.failed();
+      if (isDemotion(error)) this.#refused.add(name);
       this.#errors.add({ command: name });
       throw toLarkspurError(error);
     }
@@ -206,7 +207,6 @@ export class RedisConnection {
     const nowMs = this.#clock.now();
     if (nowMs - this.#leftDemotedMs < demotedEveryMs) return false;
     this.#leftDemotedMs = nowMs;
-    this.#demoted = true;
     this.#left(error);
     return true;
   }
@@ -217,20 +217,20 @@ export class RedisConnection {
       this.#listener.disconnect(true);
     this.#wasReady = true;
     this.#trouble = undefined;
-    if (!this.#demoted) this.#back();
+    if (this.#refused.size === 0) this.#back();
     this.#guard.succeeded();
     for (const task of [...this.#waiting]) task();
   }
 
   #back(): void {
     if (this.#away) this.#logger.info({}, 'Redis is back');
-    this.#away = this.#whyTold = this.#demoted = false;
+    this.#away = this.#whyTold = false;
+    this.#refused.clear();
   }
 
   /** @param cause why; a connection that closes does not say, the next attempt does */
   #left(cause?: unknown): void {
-    if (this.#closing || this.client.status === 'end') return;
-    if (this.#away && (this.#whyTold || cause === undefined)) return;
+    if (this.#closing || this.client.status === 'end' || (this.#away && (this.#whyTold || cause === undefined))) return;
     const message = this.#away ? 'why Redis is away' : 'Redis is away; what needs it waits';
     this.#away = true;
     this.#whyTold = cause !== undefined;
