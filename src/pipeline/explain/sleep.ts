@@ -4,7 +4,7 @@ import type { Job } from '../job.ts';
 import { lastSaid } from './attempt-steps.ts';
 import { findRecord, type Looked } from './find-record.ts';
 import { placeText } from './places.ts';
-import { behindOutside, breaker, fullLane, paused, quota, waitWords, wallTime } from './wait-words.ts';
+import { behindOutside, breaker, fullLane, paused, quota, storeAway, waitWords, wallTime } from './wait-words.ts';
 
 /** A call that waits for a time, and what is behind that. */
 export function asleep(job: Job, untilMs: number, house: Looked): Wait[] {
@@ -26,7 +26,7 @@ function sleeping(job: Job, untilMs: number, house: Looked): Wait {
       return {
         what: 'claim',
         on: job.id,
-        why: house.claims.ready() ? 'another worker is at the same call' : 'Redis does not answer',
+        why: house.claims.ready() ? 'another worker is at the same call' : storeAway,
         cure: 'nothing: it is asked for again until the other has ended or its lease is over',
         ...time,
       };

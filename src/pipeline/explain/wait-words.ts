@@ -124,6 +124,12 @@ export function fullLane(job: Job, { overflow }: Looked): Wait {
   };
 }
 
+/** Of Redis, and of the embedded store, which words do not tell apart here. */
+export const storeAway = 'the store of claims does not answer';
+/** What to do about it. */
+export const storeCure =
+  'bring it back (Redis, or the disk of the embedded store): the call goes on by itself; `larkspur doctor` says what is wrong with it';
+
 /** An earlier call of its key waits in a delay topic. */
 export function behindOutside(job: Job, { lines }: Looked): Wait {
   const ahead = lines.ahead(job);
@@ -133,7 +139,7 @@ export function behindOutside(job: Job, { lines }: Looked): Wait {
     what: 'order',
     on: keyText(job),
     why: 'it is not known yet whether an earlier call of its key waits outside of the workers: the store that tells is not there',
-    cure: 'bring Redis back: the call goes on by itself; `larkspur doctor` says what is wrong with it',
+    cure: storeCure,
   };
 }
 
@@ -159,10 +165,8 @@ export function toBeEnded({ claims }: Looked): Wait {
     on: 'the store of claims',
     why: claims.ready()
       ? 'the call has ended, and the store of claims is being told'
-      : 'the call has ended, and Redis does not answer: its ending is written there first',
-    cure: claims.ready()
-      ? 'nothing'
-      : 'bring Redis back: the call goes on by itself; `larkspur doctor` says what is wrong with it',
+      : `the call has ended, and ${storeAway}: its ending is written there first`,
+    cure: claims.ready() ? 'nothing' : storeCure,
   };
 }
 

@@ -4,7 +4,18 @@ import type { Decoded, Job } from '../job.ts';
 
 import type { Looked } from './find-record.ts';
 import { asleep, timed } from './sleep.ts';
-import { breaker, paused, quota, slots, toBeEnded, toBeWritten, turnIsMissing, wallTime } from './wait-words.ts';
+import {
+  breaker,
+  paused,
+  quota,
+  slots,
+  storeAway,
+  storeCure,
+  toBeEnded,
+  toBeWritten,
+  turnIsMissing,
+  wallTime,
+} from './wait-words.ts';
 
 // Of a record that is no call, the only thing that is ever written.
 const deadLetterTopic = 'dead-letters';
@@ -82,8 +93,8 @@ function claimStore(job: Job, { claims }: Looked): Wait {
     : {
         what: 'claim',
         on: 'the store of claims',
-        why: 'Redis does not answer, and this call is not safe without a claim',
-        cure: 'bring Redis back: the call goes on by itself; `larkspur doctor` says what is wrong with it',
+        why: `${storeAway}, and this call is not safe without a claim`,
+        cure: storeCure,
       };
 }
 

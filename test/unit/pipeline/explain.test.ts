@@ -161,7 +161,7 @@ describe('S000-95: explain, for a record that a worker holds', () => {
     expect(told.deadline).toBe(iso(24 * 3_600_000));
   });
 
-  it('names another worker that is at the same call', () => {
+  it('names another worker that is at the same call, or the store of claims that is away, which need not be Redis', () => {
     const bench = new ExplainBench();
     const other = { id: 'r', origin: 'o', leaseMs: 60_000, ttlMs: 60_000, sent: true };
     bench.store.claims.claim(other).subscribe();
@@ -172,6 +172,8 @@ describe('S000-95: explain, for a record that a worker holds', () => {
       on: 'r',
       why: 'another worker is at the same call',
     });
+    Object.assign(bench.store.claims, { ready: () => false });
+    expect(bench.explain('r').waits[0]?.why).toBe('the store of claims does not answer');
   });
 
   it('names a platform that gives no token', () => {

@@ -60,7 +60,7 @@ describe('the ring at speed', () => {
     expect(addedMs[4_949]).toBeLessThan(1);
   });
 
-  it('S000-65: ten million pushes allocate nothing, at some nanoseconds each', async () => {
+  it('S000-65: ten million pushes allocate nothing', async () => {
     const ring = new Ring<number>(1_024);
     const through = (items: number): void => {
       for (let i = 0; i < items; i++) {
@@ -68,13 +68,11 @@ describe('the ring at speed', () => {
         ring.shift();
       }
     };
-    const { collections, grownBytes, ns } = await watched(through);
+    const { collections, grownBytes } = await watched(through);
 
     // Eight bytes per push would be 80 MB: several rounds of the collector.
     expect(collections).toBeLessThan(2);
     expect(grownBytes).toBeLessThan(1_000_000);
-    // 1.7 to 10 ns on a free core.
-    expect(ns).toBeLessThan(50);
   });
 
   it('S000-65: a ring that wraps each item is caught', async () => {
@@ -90,8 +88,8 @@ describe('the ring at speed', () => {
   });
 });
 
-/** Runs ten million items and tells what the garbage collector had to do meanwhile. */
-async function watched(run: (items: number) => void): Promise<{ collections: number; grownBytes: number; ns: number }> {
+/** Runs ten million items and tells what the garbage collector had to do meanwhile. How long they take tells the bench of operators. */
+async function watched(run: (items: number) => void): Promise<{ collections: number; grownBytes: number }> {
   const pauses: number[] = [];
   const observer = new PerformanceObserver((list) => {
     for (const { startTime } of list.getEntries()) pauses.push(startTime);
@@ -100,13 +98,11 @@ async function watched(run: (items: number) => void): Promise<{ collections: num
   run(100_000);
   const heapBytes = process.memoryUsage().heapUsed;
   const startMs = performance.now();
-  const startedUs = process.cpuUsage().user;
   run(10_000_000);
-  const ns = (process.cpuUsage().user - startedUs) / 10_000;
   const endMs = performance.now();
   const grownBytes = process.memoryUsage().heapUsed - heapBytes;
   // The observer is told in a later turn.
   await new Promise((resolve) => setTimeout(resolve, 20));
   observer.disconnect();
-  return { collections: pauses.filter((atMs) => atMs >= startMs && atMs <= endMs).length, grownBytes, ns };
+  return { collections: pauses.filter((atMs) => atMs >= startMs && atMs <= endMs).length, grownBytes };
 }
