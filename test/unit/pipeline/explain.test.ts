@@ -167,13 +167,10 @@ describe('S000-95: explain, for a record that a worker holds', () => {
     bench.store.claims.claim(other).subscribe();
     bench.call(react('r'), 'k');
     bench.run(1_000);
-    expect(bench.explain('r').waits[0]).toMatchObject({
-      what: 'claim',
-      on: 'r',
-      why: 'another worker is at the same call',
-    });
+    const told = () => bench.explain('r').waits[0];
+    expect(told()).toMatchObject({ what: 'claim', on: 'r', why: 'another worker is at the same call' });
     Object.assign(bench.store.claims, { ready: () => false });
-    expect(bench.explain('r').waits[0]?.why).toBe('the store of claims does not answer');
+    expect(told()?.why).toBe('the store of claims does not answer');
   });
 
   it('names a platform that gives no token', () => {
