@@ -49,7 +49,8 @@ export function declaredProbes(context: ProbeContext): Observable<never> {
       probing.add(
         breakers.watch((key, { to }, breaker) => {
           if (to !== 'open') return;
-          const one = new Prober({ destination, probe, breaker, key, told, fail, ...context });
+          const isReplaced = (): boolean => breakers.find(key) !== breaker;
+          const one = new Prober({ destination, probe, breaker, key, isReplaced, told, fail, ...context });
           const stop = (): void => one.stop();
           const heard = (context.fleet?.news$ ?? NEVER)
             .pipe(filter((news) => news.kind === 'probed' && news.upstream === name && news.key === key))
@@ -75,6 +76,8 @@ interface ProberParts extends ProbeContext {
   readonly probe: HealthProbe;
   readonly breaker: Breaker;
   readonly key: string;
+  /** Another breaker has taken its place: nobody asks it any more. */
+  readonly isReplaced: () => boolean;
   readonly told: (outcome: 'good' | 'bad') => void;
   readonly fail: (error: unknown) => void;
 }
@@ -103,7 +106,11 @@ class Prober {
   }
 
   #send(): void {
-    const { breaker, clock, destination, probe, fail } = this.#parts;
+    const { breaker, clock, destination, isReplaced, probe, fail } = this.#parts;
+    if (isReplaced()) {
+      this.ended();
+      return;
+    }
     const startedMs = clock.now();
     const generation = breaker.takeProbe(startedMs);
     if (generation === undefined) {

@@ -74,4 +74,23 @@ describe('the steps of a breaker', () => {
     expect(asked('/wrong')).toBe(2);
     expect(asked('/right')).toBeGreaterThan(2);
   });
+
+  it('are probed no more where one alone was made anew, as that of a group with another policy', () => {
+    const probe = httpProbe({ pathPrefix: '', path: '/up', headers: {}, expect: 200, withinMs: 3_000 });
+    const bench = new PipelineBench({ upstreams: { news: { breaker: { consecutiveFailures: 1 }, probe } } });
+    bench.upstream('news').script = () => ({ status: 503 });
+    const { house } = bench.start();
+    bench.call(news('n', { retry: false }));
+    bench.run(5_000);
+    const asked = () => bench.upstream('news').attempts.filter(({ path }) => path === '/up').length;
+    expect(asked()).toBe(2);
+
+    const options = { ...breakerDefaults, declaredProbe: true };
+    house.destinations.get('news')?.breakers?.replaceOptions(
+      () => options,
+      () => true,
+    );
+    bench.run(60_000);
+    expect(asked()).toBe(2);
+  });
 });
