@@ -57,7 +57,7 @@ function fromOthers(
   const waiting = asking.get(key);
   if (waiting !== undefined) {
     context.batches.goesAlone(job);
-    return after(waiting).pipe(map(() => fromMemory(work, 'memory', context) ?? live(work, context)));
+    return after(waiting).pipe(map(() => afterWait(work, 'memory', context)));
   }
   const others = new Set<() => void>();
   asking.set(key, others);
@@ -66,7 +66,13 @@ function fromOthers(
     for (const goOn of others) goOn();
   };
   if (!answers.mayKnow(answerKey(job))) return live(work, context);
-  return andThen(answers.lookUp(answerKey(job)), () => fromMemory(work, 'shared', context) ?? live(work, context));
+  return andThen(answers.lookUp(answerKey(job)), () => afterWait(work, 'shared', context));
+}
+
+/** Who was cancelled meanwhile wants neither answer nor question. */
+function afterWait(work: Claimed, tier: Tier, context: RecallContext): Claimed | Ended {
+  if (isCancelled(work.job)) return work;
+  return fromMemory(work, tier, context) ?? live(work, context);
 }
 
 function live(work: Claimed, { instruments }: RecallContext): Claimed {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import type { House } from '../../../src/pipeline/house.ts';
 import { news, read, send } from '../../support/calls.ts';
+import { cancel } from '../../support/cancel.ts';
 import { collect } from '../../support/collect.ts';
 import { PipelineBench } from '../../support/pipeline-bench.ts';
 
@@ -10,12 +10,6 @@ const refused = (id: string) => (attempt: { readonly id: string; readonly nth: n
 
 /** One failure opens its breaker, for a minute. */
 const sick = { breaker: { consecutiveFailures: 1, coolDownMs: 60_000, maxOpenMs: 60_000, openJitter: 0 } };
-
-/** As the door does it: the store is told, then every worker. */
-function cancel(bench: PipelineBench, house: House, id: string): void {
-  collect(bench.store.claims.cancel(id, 86_400_000));
-  house.cancellations.cancel(id);
-}
 
 describe('a call that nobody wants any more', () => {
   it('S000-19: ends as cancelled while it waits for its retry, with no request after it, and its lane goes on', () => {
@@ -70,26 +64,6 @@ describe('a call that nobody wants any more', () => {
     expect(bench.results).toHaveLength(25);
     expect(bench.upstream().attempts).toHaveLength(1);
     expect(bench.upstream('stock').attempts.map(({ id }) => id)).toEqual(['opens']);
-  });
-
-  it('ends at once also where it asks what somebody is just asking, or what is known', () => {
-    const bench = new PipelineBench({ upstreams: { news: { cacheMs: 60_000 } } });
-    bench.upstream('news').script = ({ id }) => ({ afterMs: id === 'known' ? 10 : 9_000 });
-    const { house } = bench.start();
-    bench.call({ id: 'known', upstream: 'news', path: '/known' });
-    bench.run(100);
-    bench.call({ id: 'first', upstream: 'news', path: '/first' }, 'k');
-    bench.call({ id: 'asks', upstream: 'news', path: '/now' });
-    bench.call({ id: 'asks-too', upstream: 'news', path: '/now' }, 'k');
-    bench.call({ id: 'knows', upstream: 'news', path: '/known' }, 'k');
-    bench.run(100);
-    for (const id of ['asks-too', 'knows']) cancel(bench, house, id);
-    bench.run(100);
-
-    expect(bench.results.slice(1).map(({ id, status }) => [id, status])).toEqual([
-      ['asks-too', 'cancelled'],
-      ['knows', 'cancelled'],
-    ]);
   });
 
   it('counts no more among those of its tenant that are here, also where it was cancelled before it had a lane', () => {
