@@ -24,7 +24,7 @@ interface About {
   readonly secrets: readonly string[];
 }
 
-type Refused = Extract<Fetched, { kind: 'refused' }>;
+type Failed = Exclude<Fetched, { kind: 'token' }>;
 
 /** Asks the token endpoints, and reads what they say. Nothing of a request stands in a message. */
 export class AuthCalls {
@@ -74,18 +74,18 @@ export class AuthCalls {
     );
   }
 
-  /** Asks for something that comes by another way. @returns what is wrong with the question; `undefined`: it may come */
-  request(path: string, body: Readonly<Record<string, unknown>>, about: About): Observable<Refused | undefined> {
+  /** Asks for something that comes by another way. @returns why it does not come; `undefined`: it will */
+  request(path: string, body: Readonly<Record<string, unknown>>, about: About): Observable<Failed | undefined> {
     return this.post(path, body).pipe(
       map(({ exchange, plan }) => {
-        const failed = failureOf(classifyFeishu(exchange, plan, this.#options.clock.wall()), plan, about);
-        return failed.kind === 'refused' ? failed : undefined;
+        const verdict = classifyFeishu(exchange, plan, this.#options.clock.wall());
+        return verdict.class === 'success' ? undefined : failureOf(verdict, plan, about);
       }),
     );
   }
 }
 
-function failureOf(verdict: Verdict, plan: CallPlan, about: About): Exclude<Fetched, { kind: 'token' }> {
+function failureOf(verdict: Verdict, plan: CallPlan, about: About): Failed {
   const told = about.secrets.reduce((text, secret) => text.replaceAll(secret, '***'), verdict.message);
   const message = `app ${about.app}, ${plan.api}: ${told}`;
   const code = verdict.code === undefined ? {} : { code: verdict.code };

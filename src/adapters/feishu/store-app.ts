@@ -57,6 +57,6 @@ export class StoreApp {
     const waits: Fetched = { kind: 'unavailable', askedMs: ticketWaitMs, message };
     return this.#auth
       .request('/open-apis/auth/v3/app_ticket/resend', body, about)
-      .pipe(map((refused) => (refused === undefined || noTicketCodes.has(refused.code) ? waits : refused)));
+      .pipe(map((failed) => (failed === undefined || noTicketCodes.has(failed.code) ? waits : failed)));
   }
 }

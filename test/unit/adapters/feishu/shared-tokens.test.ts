@@ -135,6 +135,14 @@ describe('store apps', () => {
     expect(JSON.stringify(replies)).not.toContain('very-secret');
   });
 
+  it('wait for the platform, not for a ticket that nobody could ask for, where it is away', () => {
+    const world = fleet(() => answered(503, 'down'), store);
+    const replies = world.get(world.process(), of('tk1'));
+    world.time.advance(1_000);
+
+    expect(replies).toMatchObject([{ kind: 'unavailable', message: expect.stringContaining('HTTP 503') as unknown }]);
+  });
+
   it('S000-02: 1,000 tenants keep fresh tokens through a day, none mixed up, with few questions', () => {
     let issued = 0;
     const lives = new Map<string, number>();
