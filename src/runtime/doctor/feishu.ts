@@ -46,7 +46,7 @@ export async function feishuFindings({ apps, upstreams }: Config): Promise<Findi
       const exchange = await ask(app);
       if (findings.length === 0) findings.push(...reachFindings(exchange, baseUrl));
       if (app === first) answers.push(answerOf(exchange, systemClock.now() - startedMs));
-      findings.push(appFinding(app.id, exchange));
+      findings.push(appFinding(app, exchange));
     }
     if (first === undefined) return findings;
     while (answers.length < healthProbes) {
@@ -74,16 +74,17 @@ function reachFindings(exchange: Exchange, baseUrl: string): Finding[] {
   return findings;
 }
 
-function appFinding(id: string, exchange: Exchange): Finding {
+function appFinding({ id, kind }: Pick<Config['apps'][number], 'id' | 'kind'>, exchange: Exchange): Finding {
   const name = `app-${id}`;
   if (exchange.kind === 'failed') return bad(name, `no answer: ${exchange.failure}`, 'see feishu');
   const code = numberIn(exchange.body, 'code');
   if (code === 0) return ok(name, 'the credentials are good');
   const said = code === undefined ? `HTTP ${exchange.status} without a code` : `code ${code}`;
+  const [what, state] = kind === 'store' ? ['ticket', 'a store app, enabled'] : ['token', 'enabled'];
   return bad(
     name,
-    `the token endpoint refuses: ${said}`,
-    'check id and secret in the developer console, and that the app is enabled',
+    `the ${what} endpoint refuses: ${said}`,
+    `check id and secret in the developer console, and that the app is ${state}`,
   );
 }
 

@@ -156,6 +156,24 @@ upstreams: { feishu: { baseUrl: "${await platform()}" } }
     ]);
   });
 
+  it('says of a store app that is refused what was asked for, and that it may be none', async () => {
+    const { config } = files.load(`
+listen: { ingress: "127.0.0.1:0", admin: "127.0.0.1:0" }
+data: ${folder}
+tokenKey: ${'k'.repeat(32)}
+apps: [{ id: cli_own, secret: hunter2hunter2, kind: store }]
+upstreams: { feishu: { baseUrl: "${await platform()}" } }
+`);
+    const found = await examine(config, new RememberingLogger());
+
+    expect(found.filter(({ state }) => state === 'bad')).toMatchObject([
+      {
+        message: 'the ticket endpoint refuses: code 10016',
+        cure: expect.stringContaining('a store app') as string,
+      },
+    ]);
+  });
+
   it('warns of a clock that is wrong', async () => {
     const found = await findings(await tokenEndpoint({ code: 0 }, new Date(Date.now() - 60_000)));
 
