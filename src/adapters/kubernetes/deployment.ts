@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { Agent, request } from 'undici';
 
-import { LarkspurError, messageOf } from '../../model/errors.ts';
+import { type ErrorCode, LarkspurError, messageOf } from '../../model/errors.ts';
 
 /** A Deployment, and how its cluster is reached; by default as a pod reaches its own. */
 export interface DeploymentAddress {
@@ -26,7 +26,7 @@ export class DeploymentScale {
     this.#address = address;
   }
 
-  /** Rejects with `upstream_unavailable`, `forbidden`, `not_found`. */
+  /** Rejects with `upstream_unavailable`, or where the cluster says no with `forbidden`, `not_found`, `bad_request`. */
   async replicas(): Promise<number> {
     const scale = await this.#ask('GET');
     return scale.spec?.replicas ?? 0;
@@ -58,8 +58,7 @@ export class DeploymentScale {
       });
       const text = await reply.body.text();
       if (reply.statusCode < 300) return JSON.parse(text) as { readonly spec?: { readonly replicas?: number } };
-      const code =
-        reply.statusCode === 404 ? 'not_found' : reply.statusCode === 403 ? 'forbidden' : 'upstream_unavailable';
+      const code = codeOf(reply.statusCode);
       throw new LarkspurError(code, `Kubernetes answered HTTP ${reply.statusCode} for ${namespace}/${name}`, {
         cure: 'the service account needs get and patch on deployments/scale in that namespace',
       });
@@ -72,6 +71,12 @@ export class DeploymentScale {
       await dispatcher.close();
     }
   }
+}
+
+function codeOf(status: number): ErrorCode {
+  if (status === 404) return 'not_found';
+  if (status === 401 || status === 403) return 'forbidden';
+  return status < 500 ? 'bad_request' : 'upstream_unavailable';
 }
 
 function textOf(file: string | undefined): string | undefined {

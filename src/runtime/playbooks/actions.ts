@@ -157,12 +157,13 @@ function scaleAction(scale: NonNullable<PlaybookStep['scale']>, filled: boolean)
     once: true,
     take: async () => {
       const found = await target.replicas();
-      const before = found === replicas ? (inDoubt ?? found) : found;
+      const doubt = found === replicas ? inDoubt : undefined;
+      const before = doubt ?? found;
       // Who has as many already has them for a reason: in trouble nothing is made smaller.
       if (before >= replicas) return undefined;
       inDoubt = before;
       await target.set(replicas).catch((error: unknown) => {
-        if (isRefused(error)) inDoubt = undefined;
+        if (isRefused(error)) inDoubt = doubt;
         throw error;
       });
       inDoubt = undefined;
@@ -177,9 +178,9 @@ function scaleAction(scale: NonNullable<PlaybookStep['scale']>, filled: boolean)
   };
 }
 
-/** Whether Kubernetes has surely not scaled. */
+/** Whether Kubernetes said no, so has surely not scaled. */
 function isRefused(error: unknown): boolean {
-  return error instanceof LarkspurError && (error.code === 'forbidden' || error.code === 'not_found');
+  return error instanceof LarkspurError && error.code !== 'upstream_unavailable';
 }
 
 function disturbAction({ rules, forMs }: NonNullable<PlaybookStep['disturb']>, hands: Hands): Act {

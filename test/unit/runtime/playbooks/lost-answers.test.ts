@@ -23,7 +23,11 @@ const when = 'when: { metric: value, above: 0, clearForMs: 0 }\ncoolDownMs: 6000
 const tell = (port: number, kind = 'http') =>
   playbookOf(`name: tell\n${when}then:\n  - alert: { ${kind}: { webhook: 'http://127.0.0.1:${port}' }, text: high }`);
 
-it('a deployment that was scaled, the answer lost, is scaled back when it is over', async () => {
+it.each([
+  ['', 0],
+  [', also where the next try is refused', 1],
+])('a deployment that was scaled, the answer lost, is scaled back when it is over%s', async (_, refusals) => {
+  const tries = 2 + refusals;
   let replicas = 3;
   let losses = 1;
   const port = await listen((request, response) => {
@@ -32,6 +36,7 @@ it('a deployment that was scaled, the answer lost, is scaled back when it is ove
       if (request.method === 'PATCH') {
         replicas = (JSON.parse(body) as { spec: { replicas: number } }).spec.replicas;
         if (losses-- > 0) request.socket.destroy();
+        else if (refusals-- > 0) response.statusCode = 403;
       }
       response.end(JSON.stringify({ spec: { replicas } }));
     })();
@@ -42,20 +47,23 @@ it('a deployment that was scaled, the answer lost, is scaled back when it is ove
   ]);
   await world.run(1, 1);
   expect([await ran(world), replicas]).toMatchObject([[[{ outcome: 'failed' }]], 8]);
-  await world.run(6, 1);
-  expect((await ran(world, 2))[1]).toMatchObject([{ outcome: 'done' }]);
+  for (let nth = 2; nth <= tries; nth++) {
+    await world.run(11, 1);
+    await ran(world, nth);
+  }
+  expect((await ran(world))[tries - 1]).toMatchObject([{ outcome: 'done' }]);
   await world.run(1, 0);
-  expect((await ran(world, 3))[2]).toMatchObject([{ outcome: 'undone' }]);
+  expect((await ran(world, tries + 1))[tries]).toMatchObject([{ outcome: 'undone' }]);
   expect(replicas).toBe(3);
 });
 
-it('a deployment that a person scaled after it was refused stays as it is', async () => {
+it.each([401, 403, 409, 422, 429])('a deployment that a person scaled after a refusal (%i) stays', async (status) => {
   let replicas = 3;
   let refused = 0;
   const port = await listen((request, response) => {
     void (async () => {
       const body = Buffer.concat((await request.toArray()) as Buffer[]).toString();
-      if (request.method === 'PATCH' && refused++ === 0) response.statusCode = 403;
+      if (request.method === 'PATCH' && refused++ === 0) response.statusCode = status;
       else if (request.method === 'PATCH')
         replicas = (JSON.parse(body) as { spec: { replicas: number } }).spec.replicas;
       response.end(JSON.stringify({ spec: { replicas } }));
