@@ -154,8 +154,13 @@ export class UserTokens {
       if (exchange.kind === 'failed' && !exchange.sent) {
         return giveBack$({ kind: 'unavailable', askedMs: 0, message: `${about}: ${exchange.failure}` });
       }
-      const { kind, class: judged, code, askedMs } = classifyFeishu(exchange, plan, this.#options.clock.wall());
+      const verdict = classifyFeishu(exchange, plan, this.#options.clock.wall());
+      const { kind, class: judged, code, askedMs } = verdict;
       if (kind === 'consent') return this.#end(app.id, openId, version, 'invalid_grant');
+      // Somebody in between refused it: the platform never saw the refresh token.
+      if (exchange.kind === 'answered' && code === undefined && verdict.mayHaveActed !== true) {
+        return giveBack$({ kind: 'unavailable', askedMs, message: `${about}: HTTP ${exchange.status}` });
+      }
       if (code === undefined || code === 0) {
         return this.#end(app.id, openId, version, 'refresh_outcome_unknown');
       }

@@ -135,6 +135,21 @@ describe('tokens of users', () => {
     expect(replies[0]?.kind === 'unavailable' && replies[0].waitMs).toBeGreaterThan(50_000);
   });
 
+  it.each([403, 407, 429])('a page of a proxy that refuses (HTTP %i) ends no consent', (status) => {
+    let refusals = 1;
+    const world = consented(() => (refusals-- > 0 ? answered(status, 'blocked') : pair('u-new', 'r2')));
+    const tokens = world.process();
+    const refused = world.get(tokens, as('u'));
+    world.time.advance(60_000);
+    const later = world.get(tokens, as('u'));
+    world.time.advance(1_000);
+
+    expect(refused).toMatchObject([
+      { kind: 'unavailable', message: expect.stringContaining(`HTTP ${status}`) as unknown },
+    ]);
+    expect([valueOf(later), world.revoked]).toEqual(['u-new', []]);
+  });
+
   it('a refresh whose answer was lost is not tried again: nobody knows whether its token still serves', () => {
     const world = consented(() => lost);
     const tokens = world.process();
