@@ -6,6 +6,7 @@ import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { Random } from '../../ports/random.ts';
 
+import { RedisChannels } from './channels.ts';
 import { isDemotion, isReply, toLarkspurError } from './errors.ts';
 import { RedisGuard } from './guard.ts';
 
@@ -63,8 +64,7 @@ export class RedisConnection {
   readonly #refused = new Set<string>();
   #closing = false;
   #leftDemotedMs = -Infinity;
-  #listener: Redis | Cluster | undefined;
-  readonly #channels = new Map<string, (message: string) => void>();
+  readonly #channels: RedisChannels;
 
   /** Connects in the background; nothing is awaited and nothing thrown for an absent server. */
   constructor(settings: RedisSettings) {
@@ -91,6 +91,7 @@ export class RedisConnection {
           // In a Cluster the server itself says who has taken over.
           reconnectOnError: (error) => isDemotion(error) && this.#leavesDemoted(error),
         });
+    this.#channels = new RedisChannels(this.client, timers, logger);
     this.client.on('ready', () => this.#returned());
     this.client.on('error', (error: unknown) => {
       this.#trouble = error;
@@ -148,29 +149,9 @@ export class RedisConnection {
     return cancel;
   }
 
-  /**
-   * Hears a channel, over a connection of its own, as long as this one is not closed. What is said while it is away is not
-   * heard. One channel has one listener.
-   */
+  /** Hears a channel, over a connection of its own, as long as this one is not closed; see {@link RedisChannels}. */
   hear(channel: string, listener: (message: string) => void): void {
-    if (this.#listener === undefined) {
-      // Commands of a subscriber are few and idle for long: no time limit, and it may wait for its connection.
-      const options = { enableOfflineQueue: true, commandTimeout: undefined, maxRetriesPerRequest: null };
-      this.#listener =
-        this.client instanceof Cluster
-          ? this.client.duplicate([], { enableOfflineQueue: true })
-          : this.client.duplicate(options);
-      // The main connection says what there is to say.
-      this.#listener.on('error', () => undefined);
-      this.#listener.on('message', (from: string, message: string) => this.#channels.get(from)?.(message));
-    }
-    this.#channels.set(channel, listener);
-    this.#listener.subscribe(channel).catch((error: unknown) => {
-      // Without a reply it is subscribed on reconnection.
-      if (!isReply(error)) return;
-      const cure = `let the user of redis.url hear it: ACL SETUSER ... &${channel}`;
-      this.#logger.error({ channel, error: messageOf(error), cure }, 'a channel of Redis cannot be heard');
-    });
+    this.#channels.hear(channel, listener);
   }
 
   /** Calls back each time the connection is lost. */
@@ -189,7 +170,7 @@ export class RedisConnection {
   /** Says goodbye and disconnects; never rejects. */
   async close(): Promise<void> {
     this.#closing = true;
-    this.#listener?.disconnect();
+    this.#channels.close();
     if (this.client.status === 'ready') await this.client.quit().catch(() => undefined);
     this.client.disconnect();
   }
@@ -212,9 +193,8 @@ export class RedisConnection {
   }
 
   #returned(): void {
-    // What it heard on may be as dead, and nothing is asked there that would show it.
-    if (this.#wasReady && this.#listener instanceof Redis && this.#listener.status === 'ready')
-      this.#listener.disconnect(true);
+    // What it heard on may be as dead.
+    if (this.#wasReady) this.#channels.renew();
     this.#wasReady = true;
     this.#trouble = undefined;
     if (this.#refused.size === 0) this.#back();

@@ -133,23 +133,6 @@ describe.skipIf(redisMissing !== '')(`a connection to Redis ${redisMissing}`, ()
     expect(JSON.stringify(await redisFindings(wrong, systemClock))).not.toContain('hunter');
   });
 
-  it('says which channel its user may not hear, and what to do', async () => {
-    const server = await start();
-    await server.command('ACL SETUSER deaf on >pw ~* +@all resetchannels');
-    const logger = new RememberingLogger();
-    const connection = new RedisConnection({
-      url: server.url.replace('redis://', 'redis://deaf:pw@'),
-      ...{ clock: systemClock, timers: systemTimers, random: seededRandom(1), logger, metrics: noMetrics },
-    });
-    closing.push(() => connection.close());
-    connection.hear('larkspur:cancelled', () => undefined);
-    const told = () => logger.lines.find(({ fields }) => fields['channel'] === 'larkspur:cancelled');
-    await expect.poll(told, { timeout: 5_000 }).toMatchObject({
-      level: 'error',
-      fields: { cure: expect.stringContaining('&larkspur:cancelled') as string },
-    });
-  });
-
   it('says nothing about a Redis that is away when it is closed before it was ready', async () => {
     const server = await start();
     const logger = new RememberingLogger();
