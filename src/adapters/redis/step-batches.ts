@@ -131,22 +131,23 @@ export class StepBatches {
     const keys = steps.map((step) => step.key);
     const args = this.#before().concat(...steps.map((step) => step.args));
     lane.out++;
+    let reader: ReplyReader | undefined;
     try {
-      const reader = await this.#connection.run(this.#script.name, async (client) => {
+      reader = await this.#connection.run(this.#script.name, async (client) => {
         if (this.#replication === undefined) return new ReplyReader(await evaluate(client, this.#script, keys, args));
         const { reply, replicas } = await evaluateReplicated(client, this.#script, keys, args, this.#replication);
         return new ReplyReader(reply, replicas);
       });
-      for (const step of steps) step.answer(reader);
     } catch (error) {
-      // A reply that cannot be read is a mistake of ours: the script ran, so nothing may be repeated blindly.
-      if (error instanceof TypeError) throw error;
       for (const step of steps) step.unanswered = true;
       lane.pending.unshift(...steps);
       this.#wait(lane, error);
     } finally {
       lane.out--;
     }
+    // Whatever fails from here on, a reply that cannot be read or somebody who cannot take the answer: the script ran, so nothing
+    // of it is sent, or answered, a second time.
+    if (reader !== undefined) for (const step of steps) step.answer(reader);
     this.#pump(lane);
   }
 
