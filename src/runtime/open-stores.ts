@@ -65,6 +65,7 @@ function embeddedStores(config: Config, { clock, timers, log }: WorldParts): Sto
         ? { name: 'store', ready: true }
         : { name: 'store', ready: false, reason: `the data folder ${config.data} takes no writes: is the disk full?` },
     ],
+    lost: store.lost,
     reader: store.reader,
     walkSource: (name, topic) => store.source(stores.walkGroup(name), [topic]),
     walkGroup: (name) => `larkspur-worker-${name}`,

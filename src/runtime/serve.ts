@@ -104,6 +104,7 @@ export async function serve(
     fail = resolve;
   });
   const listen = async (name: string, { host, port }: Address, routes: readonly HttpRoute[]): Promise<string> => {
+  void stores.lost?.then((error) => fail(error));
     const { log, metrics } = parts;
     const clients = name === 'ingress' ? config.clients : [];
     const server = await startServer({ name, host, port, routes, token: config.adminToken, clients, log, metrics });

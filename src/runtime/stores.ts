@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 
 import type { ReadinessCheck } from '../adapters/http/admin-routes.ts';
+import type { LarkspurError } from '../model/errors.ts';
 import type { InRecord } from '../model/record.ts';
 import type { HostCounts } from '../model/spike.ts';
 import type { Traces } from '../operators/trace/traces.ts';
@@ -75,6 +76,8 @@ export interface Stores {
   walkGroup(name: string): string;
   /** Whether what is needed is there. Upstreams are never part of it. */
   readiness(): readonly ReadinessCheck[];
+  /** Resolves with the error when this process has lost its stores for good; absent where that cannot happen. */
+  readonly lost?: Promise<LarkspurError>;
   /** The last records of a topic, oldest first, read beside all groups. Errors with `topic_missing`. */
   tail(topic: string, last: number): Observable<InRecord>;
   /** Waits so long for answers of Redis from now on, milliseconds. Without Redis it changes nothing. */

@@ -1,5 +1,6 @@
 import { defer, type Observable } from 'rxjs';
 
+import type { LarkspurError } from '../../model/errors.ts';
 import type { InRecord } from '../../model/record.ts';
 import type { ClaimStore } from '../../ports/claim-store.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
@@ -68,6 +69,8 @@ export interface Embedded {
   lag(group: string, topics: readonly string[]): readonly { topic: string; partition: number; lag: number }[];
   /** `false` while nothing can be written. */
   ready(): boolean;
+  /** Resolves with `data_folder_locked` when another process has taken the folder over: this one should end. */
+  readonly lost: Promise<LarkspurError>;
   /** Makes everything durable and gives the folder back. Rejects with `store_full` when it cannot, `data_folder_locked` when another process has it. */
   close(): Promise<void>;
 }
@@ -147,6 +150,10 @@ class OpenHouse implements Embedded {
 
   ready(): boolean {
     return this.#store.ready();
+  }
+
+  get lost(): Promise<LarkspurError> {
+    return this.#store.lost;
   }
 
   /** Kept, and not only looked up: the other group goes on before this one commits. */

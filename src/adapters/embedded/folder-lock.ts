@@ -57,19 +57,30 @@ export function keepFolder(env: RootDatabase<Buffer, Buffer>, path: string): voi
     'data_folder_locked',
     `data folder ${path} was taken over by ${who} while this one stood still`,
     {
-      cure: 'end this process: the other one goes on from what was written',
+      cure: 'nothing was lost: the other one goes on from what was written; this one has to end',
     },
   );
 }
 
 /** Shows a sign of life. An asynchronous write, which LMDB flushes to disk in a thread, and all before it with it. */
-export function renewFolder(env: RootDatabase<Buffer, Buffer>): Promise<boolean> {
-  return env.put(ownerKey, ownRecord());
+export function renewFolder(env: RootDatabase<Buffer, Buffer>): Promise<void> {
+  return flushed(env.put(ownerKey, ownRecord()));
 }
 
 /** Gives the folder back; flushed to disk like {@link renewFolder}. */
-export function leaveFolder(env: RootDatabase<Buffer, Buffer>): Promise<boolean> {
-  return env.remove(ownerKey);
+export function leaveFolder(env: RootDatabase<Buffer, Buffer>): Promise<void> {
+  return flushed(env.remove(ownerKey));
+}
+
+/** Waits for an asynchronous write of LMDB. */
+async function flushed(write: Promise<boolean>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    // The driver hangs a second rejected promise on its error; left alone it would end the process.
+    if (error instanceof Error && 'commitError' in error) await Promise.allSettled([error.commitError]);
+    throw error;
+  }
 }
 
 function ownRecord(): Buffer {

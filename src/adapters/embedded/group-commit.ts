@@ -7,23 +7,34 @@ const retryMs = 1000;
 /**
  * Gathers the writes of one turn of the event loop into one transaction: a commit costs about as much as ten writes.
  * A transaction that fails (disk full) is tried again each second with all that came since; nobody waits in vain, and
- * nothing is acknowledged before it stands. Memory is bounded by the permits of those who wait.
+ * nothing is acknowledged before it stands. Memory is bounded by the permits of those who wait. What no waiting mends (the
+ * folder is another process's) is told once, and not tried again.
  */
 export class GroupCommit {
   readonly #apply: (writes: readonly (() => void)[]) => void;
   readonly #timers: Timers;
   readonly #logger: Logger;
+  readonly #onLost: (error: LarkspurError) => void;
   #writes: (() => void)[] = [];
   #waiting: (() => void)[] = [];
   #scheduled = false;
   #failure: LarkspurError | undefined;
   #closed = false;
 
-  /** @param apply runs all writes in one transaction, or throws and leaves nothing of them */
-  constructor(apply: (writes: readonly (() => void)[]) => void, timers: Timers, logger: Logger) {
+  /**
+   * @param apply runs all writes in one transaction, or throws and leaves nothing of them
+   * @param onLost told when `apply` throws a `LarkspurError` that no waiting mends
+   */
+  constructor(
+    apply: (writes: readonly (() => void)[]) => void,
+    timers: Timers,
+    logger: Logger,
+    onLost: (error: LarkspurError) => void,
+  ) {
     this.#apply = apply;
     this.#timers = timers;
     this.#logger = logger;
+    this.#onLost = onLost;
   }
 
   /** Whether the last attempt succeeded. */
@@ -87,6 +98,7 @@ export class GroupCommit {
     this.#failure = failure;
     if (this.#closed) return;
     this.#scheduled = true;
-    this.#timers.after(retryMs, () => this.#run());
+    if (failure.retryable) this.#timers.after(retryMs, () => this.#run());
+    else this.#onLost(failure);
   }
 }

@@ -5,6 +5,7 @@ import type { BlobLog, Store, Table } from './store.ts';
 /** A {@link Store} that ends with the process. Every write is durable at once, so nothing in it ever waits. */
 export class MemoryStore implements Store {
   readonly clusterId: string;
+  readonly lost = new Promise<never>(() => undefined);
   readonly #tables = new Map<string, Map<string, unknown>>();
   readonly #logs = new Map<string, MemoryLog>();
 

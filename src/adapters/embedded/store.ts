@@ -1,3 +1,5 @@
+import type { LarkspurError } from '../../model/errors.ts';
+
 /** How values of a table become bytes and back. */
 export interface Codec<V> {
   encode(value: V): Buffer;
@@ -30,6 +32,8 @@ export interface BlobLog {
 export interface Store {
   /** Names this data in origins; stable over restarts. */
   readonly clusterId: string;
+  /** Resolves with the error when the files are no longer this process's; never while all is well, or writes fail for a while. */
+  readonly lost: Promise<LarkspurError>;
   table<V>(name: string, codec: Codec<V>): Table<V>;
   log(topic: string, partition: number): BlobLog;
   /** Calls `done` once everything written so far is durable; at once when it is already. */

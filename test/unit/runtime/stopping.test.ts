@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
+import { open } from 'lmdb';
 import { firstValueFrom } from 'rxjs';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 
@@ -105,6 +109,25 @@ upstreams: { slow: { baseUrl: '${url}', timeouts: { attemptMs: 20000, totalMs: 3
     expect(await stopping).toBe('drained');
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(calls.map(() => 200));
     close();
+  });
+
+  it('does so with the error when another process has taken its data folder, and closes all the same', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'larkspur-taken-'));
+    const { config } = files.load(`
+data: ${data}
+logLevel: silent
+drainMs: 200
+listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
+`);
+    const served = await serve(config, [], { worker: true, ingress: false });
+    const env = open<Buffer, Buffer>({ path: join(data, 'db'), encoding: 'binary', keyEncoding: 'binary' });
+    await env.put(Buffer.from('owner'), Buffer.from(JSON.stringify({ pid: 1, where: 'elsewhere', renewedMs: 0 })));
+
+    expect(await served.failed).toMatchObject({ code: 'data_folder_locked' });
+    await expect(served.stop()).rejects.toMatchObject({ code: 'data_folder_locked' });
+    await expect(fetch(served.adminUrl)).rejects.toThrow('fetch failed');
+    await env.close();
+    rmSync(data, { recursive: true });
   });
 
   it('gives questions for tokens ten seconds from the beginning of its drain, not from its end', async () => {

@@ -127,14 +127,29 @@ describe('a data folder', () => {
     void only(house.sink.append({ topic: 'calls', key: null, value: Buffer.from('late'), headers: [] })).then(
       () => (acknowledged = true),
     );
-    await setImmediate();
-    await setImmediate();
+    expect(await house.lost).toMatchObject({ code: 'data_folder_locked' });
     expect([acknowledged, house.ready()]).toEqual([false, false]);
     await expect(house.close()).rejects.toMatchObject({
       code: 'data_folder_locked',
       message: expect.stringContaining('process 1 on elsewhere') as string,
     });
     expect(env.get(Buffer.from('owner'))).toEqual(owner);
+    await env.close();
+  });
+
+  it('that another process took is noticed within seconds by one that writes nothing', async () => {
+    const time = new VirtualTime();
+    const house = openEmbedded({ data: folder, clock: time, timers: time, logger: noLogger, topics: [] });
+    const env = open<Buffer, Buffer>({ path: join(folder, 'db'), encoding: 'binary', keyEncoding: 'binary' });
+    await env.put(Buffer.from('owner'), Buffer.from(JSON.stringify({ pid: 1, where: 'elsewhere', renewedMs: 0 })));
+    let lost = '';
+    void house.lost.then(({ code }) => (lost = code));
+    for (let second = 0; second < 5; second++) {
+      time.advance(1_000);
+      await setImmediate();
+    }
+    expect(lost).toBe('data_folder_locked');
+    await expect(house.close()).rejects.toMatchObject({ code: 'data_folder_locked' });
     await env.close();
   });
 

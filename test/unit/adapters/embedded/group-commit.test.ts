@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { GroupCommit } from '../../../../src/adapters/embedded/group-commit.ts';
+import { LarkspurError } from '../../../../src/model/errors.ts';
 import { noLogger } from '../../../support/silent.ts';
 import { VirtualTime } from '../../../support/virtual-time.ts';
 
@@ -11,20 +12,23 @@ function build(): {
   time: VirtualTime;
   groups: number[];
   told: string[];
-  disk: { full: boolean };
+  disk: { full: boolean; error?: LarkspurError };
+  lost: string[];
 } {
   const time = new VirtualTime();
   const groups: number[] = [];
-  const disk = { full: false };
+  const disk: { full: boolean; error?: LarkspurError } = { full: false };
+  const lost: string[] = [];
   const commit = new GroupCommit(
     (writes) => {
-      if (disk.full) throw new Error('no space left');
+      if (disk.full) throw disk.error ?? new Error('no space left');
       groups.push(writes.length);
     },
     time,
     noLogger,
+    (error) => lost.push(error.code),
   );
-  return { commit, time, groups, told: [], disk };
+  return { commit, time, groups, told: [], disk, lost };
 }
 
 describe('GroupCommit', () => {
@@ -62,6 +66,21 @@ describe('GroupCommit', () => {
     expect(commit.healthy).toBe(true);
     expect(groups).toEqual([2]);
     expect(told).toEqual(['first', 'second']);
+  });
+
+  it('tells once what no waiting mends, tries nothing more, and says the same on closing', async () => {
+    const { commit, time, disk, lost } = build();
+    disk.full = true;
+    commit.add(() => undefined);
+    await turn();
+    expect([lost, time.pending]).toEqual([[], 1]);
+    disk.error = new LarkspurError('data_folder_locked', 'another process has it');
+    time.advance(1_000);
+    commit.add(() => undefined);
+    await turn();
+    expect([lost, time.pending]).toEqual([['data_folder_locked'], 0]);
+    expect(commit.healthy).toBe(false);
+    expect(() => commit.close()).toThrow(disk.error);
   });
 
   it('says on closing that the last writes could not be kept', async () => {
