@@ -21,6 +21,7 @@ import { apiHealth } from '../pipeline/health/api-health.ts';
 import { tracedSink } from '../pipeline/trace/traced-sink.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 
+import { allInOrder } from './all-in-order.ts';
 import { breakerDesk } from './breaker-desk.ts';
 import { disturbing, faultDesk, Faults } from './chaos/fault-desk.ts';
 import { LocalDesk } from './dead-letters/desk.ts';
@@ -103,8 +104,8 @@ export async function serve(
   const failed = new Promise<LarkspurError>((resolve) => {
     fail = resolve;
   });
-  const listen = async (name: string, { host, port }: Address, routes: readonly HttpRoute[]): Promise<string> => {
   void stores.lost?.then((error) => fail(error));
+  const listen = async (name: string, { host, port }: Address, routes: readonly HttpRoute[]): Promise<string> => {
     const { log, metrics } = parts;
     const clients = name === 'ingress' ? config.clients : [];
     const server = await startServer({ name, host, port, routes, token: config.adminToken, clients, log, metrics });
@@ -114,23 +115,26 @@ export async function serve(
   const listenAtDoors = (routes: readonly HttpRoute[]): Promise<string> =>
     listen('ingress', config.listen.ingress, traces === undefined ? routes : tracedDoors(routes, traces));
   const stop = async (): Promise<Stopped> => {
-    const playsEnded = operations.stop();
-    const faultsEnded = faults.stop();
-    // Redrives end beside all else: one limit after the other would outlast the patience of who stops the process.
-    const redrivesEnded = desk.close();
-    // Routes first: what they make of an event is for the worker.
-    await Promise.all(routes.map((running) => running.stop()));
-    const stopped = (await worker?.stop()) ?? 'drained';
-    // Who waits for a call that was cut off would hold up the end for half a minute more.
-    if (worker !== undefined) nobodyCalls$.next();
-    await doors?.stop();
-    await Promise.all(servers.map((server) => server.close()));
-    await doors?.close();
-    rules?.stop();
-    await live?.close();
-    await Promise.all([redrivesEnded, faultsEnded, playsEnded]);
-    await stores.close();
-    await tracing?.close();
+    // Beside all else: one limit after the other would outlast the patience of who stops the process.
+    const beside = [operations.stop(), faults.stop(), desk.close()];
+    // What fails is told in its turn.
+    for (const ending of beside) ending.catch(() => undefined);
+    let stopped: Stopped = 'drained';
+    await allInOrder([
+      // Routes first: what they make of an event is for the worker.
+      () => Promise.all(routes.map((running) => running.stop())),
+      async () => (stopped = (await worker?.stop()) ?? stopped),
+      // Who waits for a call that was cut off would hold up the end for half a minute more.
+      () => (worker === undefined ? undefined : nobodyCalls$.next()),
+      () => doors?.stop(),
+      () => Promise.all(servers.map((server) => server.close())),
+      () => doors?.close(),
+      () => rules?.stop(),
+      () => live?.close(),
+      ...beside.map((ending) => () => ending),
+      () => stores.close(),
+      () => tracing?.close(),
+    ]);
     return stopped;
   };
   try {
@@ -212,7 +216,8 @@ export async function serve(
     });
     return { stores, worker, ingressUrl, adminUrl, failed, stop };
   } catch (error) {
-    await stop();
+    // Why it did not start is more than what its end ran into.
+    await stop().catch(() => undefined);
     throw error;
   }
 }
