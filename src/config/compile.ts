@@ -50,7 +50,7 @@ export function compile(raw: RawConfig, pem: PemTexts, playbooks: readonly Playb
         id,
         secret,
         kind: kind ?? 'self-built',
-        oauth: oauth && { scopes: [], accountsUrl: 'https://accounts.feishu.cn', ...oauth },
+        oauth: oauth && { scopes: [], accountsUrl: accountsUrlOf(upstreams), ...oauth },
         longConnection: longConnection ?? false,
         encryptKey,
         verificationToken,
@@ -83,6 +83,13 @@ export function compile(raw: RawConfig, pem: PemTexts, playbooks: readonly Playb
     drainMs: raw.drainMs ?? defaults.drainMs,
   };
   return deepFreeze(config);
+}
+
+/** The page of consent belongs to the platform that hands out the tokens: that of the first upstream of its kind. */
+function accountsUrlOf(upstreams: Readonly<Record<string, UpstreamConfig>>): string {
+  const feishu = Object.values(upstreams).find(({ profile }) => profile === 'feishu');
+  const isLark = feishu !== undefined && /(^|\.)larksuite\.com$/.test(new URL(feishu.baseUrl).hostname);
+  return isLark ? 'https://accounts.larksuite.com' : 'https://accounts.feishu.cn';
 }
 
 function compileKafka(raw: NonNullable<RawConfig['kafka']>, pem: PemTexts): KafkaConfig {

@@ -123,7 +123,11 @@ export const configSchema = Type.Partial(
                     Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' }), { maxItems: 200 }),
                   ),
                   accountsUrl: Type.Optional(
-                    Type.String({ pattern: '^https?://[^\\s/?#]+$', description: 'host of the page of consent' }),
+                    Type.String({
+                      pattern: '^https?://[^\\s/?#]+$',
+                      description:
+                        'host of the page of consent (default: of Lark where the upstream is at larksuite.com, else of Feishu)',
+                    }),
                   ),
                 },
                 { additionalProperties: false, description: 'lets users consent to calls in their name' },

@@ -25,6 +25,21 @@ describe('loadConfig', () => {
     expect(warnings).toEqual([]);
   });
 
+  it.each([
+    ['', 'https://accounts.feishu.cn'],
+    ['upstreams: { feishu: { baseUrl: "https://open.larksuite.com" } }', 'https://accounts.larksuite.com'],
+    ['upstreams: { feishu: { baseUrl: "https://larksuite.com.example" } }', 'https://accounts.feishu.cn'],
+  ])('asks users for their consent where the tokens come from: %s', (upstreams, accountsUrl) => {
+    const app = (more = ''): string => `
+apps: [{ id: cli_a, secret: s, oauth: { redirectUri: "https://me.example/oauth/cli_a/callback"${more} } }]
+tokenKey: ${'k'.repeat(32)}
+${upstreams}`;
+    const page = (yaml: string) => load(yaml).config.apps[0]?.oauth?.accountsUrl;
+
+    expect(page(app())).toBe(accountsUrl);
+    expect(page(app(', accountsUrl: "https://accounts.example"'))).toBe('https://accounts.example');
+  });
+
   it('is frozen to the last value', () => {
     const { config } = load('upstreams: { news: { baseUrl: "http://news" } }');
 
