@@ -3,8 +3,8 @@ import type { Labels, MetricsReader } from '../../ports/metrics.ts';
 /** What metrics show, of this process or on the page of another. */
 export type Samples = Pick<MetricsReader, 'samples'>;
 
-const line = /^[a-zA-Z_:][\w:]*(?:\{(.*)\})? (\S+)/;
-const label = /(\w+)="((?:[^"\\]|\\.)*)"/g;
+const line = /^[a-zA-Z_:][\w:]*(?:\{(.*)\})? (\S+)/s;
+const label = /(\w+)="((?:[^"\\]|\\.)*)"/gs;
 
 /** Reads a page in the text format of Prometheus. Lines that are no samples are passed over. */
 export function samplesOn(page: string): Samples {
@@ -26,7 +26,9 @@ function sampleOf(text: string): (readonly [Labels, number])[] {
 }
 
 function labelsOf(text: string): Labels {
-  return Object.fromEntries(
-    [...text.matchAll(label)].map(([, name = '', value = '']) => [name, value.replaceAll(/\\(.)/g, '$1')]),
-  );
+  return Object.fromEntries([...text.matchAll(label)].map(([, name = '', value = '']) => [name, unescaped(value)]));
+}
+
+function unescaped(value: string): string {
+  return value.replaceAll(/\\(.)/gs, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped));
 }
