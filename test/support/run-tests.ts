@@ -27,13 +27,19 @@ const vitestProgram = join(root, 'node_modules/vitest/vitest.mjs');
 const yellow = (text: string): string => `\u001b[33m${text}\u001b[0m`;
 
 const { values, tokens } = parseArgs({
-  options: { only: { type: 'string' }, faults: { type: 'boolean' } },
+  options: { only: { type: 'string', multiple: true }, faults: { type: 'boolean' } },
   strict: false,
   allowPositionals: true,
   tokens: true,
 });
 const usual = projects.filter((project) => project !== 'faults' || values['faults'] === true);
-const only = typeof values['only'] === 'string' ? values['only'].split(',') : usual;
+const named = [values['only'] ?? []].flat().flatMap((names) => (typeof names === 'string' ? names.split(',') : []));
+const only = named.length > 0 ? named : usual;
+const unknown = only.filter((name) => !projects.some((project) => project === name));
+if (unknown.length > 0) {
+  console.error(`there is no project ${unknown.join(', ')}; known: ${projects.join(', ')}`);
+  process.exit(2);
+}
 const own = new Set(
   tokens.filter((t) => t.kind === 'option' && ['only', 'faults'].includes(t.name)).flatMap(indexesOf),
 );
