@@ -26,12 +26,14 @@ export class ConfigFiles {
     return loadConfig({ file, env: {}, overlays });
   }
 
-  /** The mistakes of a text; the name of its file stands as FILE. */
+  /** The mistakes of a text; the name of its file stands as FILE. Whatever else went wrong is thrown. */
   mistakes(yaml: string, env: Readonly<Record<string, string>> = {}): string[] {
     try {
       this.load(yaml, { env });
     } catch (error) {
-      return mistakesOf(error).map((line) => line.replaceAll(join(this.#folder, 'larkspur.yaml'), 'FILE'));
+      const lines = mistakesOf(error);
+      if (lines.length === 0) throw error;
+      return lines.map((line) => line.replaceAll(join(this.#folder, 'larkspur.yaml'), 'FILE'));
     }
     return [];
   }

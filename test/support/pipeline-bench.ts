@@ -83,6 +83,7 @@ export class PipelineBench {
   readonly #quota: QuotaLog;
   readonly #options: BenchOptions;
   readonly #random: Random;
+  #failure: unknown;
 
   constructor(options: BenchOptions = {}) {
     this.#options = options;
@@ -152,13 +153,10 @@ export class PipelineBench {
     const house = this.createHouse(source);
     const settled: Settled[] = [];
     let error: unknown;
-    const fail = (thrown: unknown): void => void (error = thrown);
+    const fail = (thrown: unknown): void => void (error = this.#failure = thrown);
     const running = new Subscription();
     running.add(
-      dispatchPipeline(house)(house.source.event$).subscribe({
-        next: (one) => settled.push(one),
-        error: fail,
-      }),
+      dispatchPipeline(house)(house.source.event$).subscribe({ next: (one) => settled.push(one), error: fail }),
     );
     running.add(house.returnClaims$.subscribe({ error: fail }));
     running.add(house.probes$.subscribe({ error: fail }));
@@ -192,9 +190,10 @@ export class PipelineBench {
     this.group.poke();
   }
 
-  /** Lets time pass. */
+  /** Lets time pass. Throws when the stream of a worker has ended with an error: nothing happens any more, which must prove nothing. */
   run(ms: number): void {
     this.time.advance(ms);
+    if (this.#failure !== undefined) throw this.#failure as Error;
   }
 
   /** All records of a topic, partition by partition. */

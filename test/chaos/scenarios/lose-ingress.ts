@@ -103,6 +103,7 @@ export const loseIngress: Scenario = ({ events, outageSeconds, tell }) =>
       atMost('twice', found.length - once.size, 0),
       atMost('outOfOrder', outOfOrder, 0),
       atMost('givenUp', report.givenUp, 0),
+      atMost('ingressesEndedByThemselves', ingresses.filter(({ endedByItself }) => endedByItself).length, 0),
       atLeast('inTimeShare', round(inTime), 0.99),
       atLeast('healthyTakenShare', round(good.length / healthy.length), 0.999),
       // Once it is told that Kafka is gone, whoever comes is told at once.

@@ -14,12 +14,18 @@ export interface Fault {
 
 const nothing = (): void => undefined;
 
+/** What a fault hurts. Without it nothing would go wrong, and the scenario show nothing. */
+function there<T>(part: T | undefined, what: string): T {
+  if (part === undefined) throw new Error(`this run has no ${what} of its own to hurt`);
+  return part;
+}
+
 /** The worker in that place is killed; another one starts there while the others take over. */
 export const killWorker = (place: number): Fault => ({
   name: 'worker killed',
   at: `worker ${place}`,
   holdMs: 0,
-  begin: ({ workers }) => workers[place]?.kill9(),
+  begin: ({ workers }) => there(workers[place], `worker ${place}`).kill9(),
   end: (world) => world.replaceSoon(place),
 });
 
@@ -27,7 +33,7 @@ export const killWorker = (place: number): Fault => ({
 export const drainWorker = (place: number): Fault => ({
   ...killWorker(place),
   name: 'worker drained',
-  begin: ({ workers }) => workers[place]?.drain(),
+  begin: ({ workers }) => there(workers[place], `worker ${place}`).drain(),
 });
 
 /** The worker in that place stands still, and then goes on as if nothing had been. */
@@ -35,32 +41,32 @@ export const freezeWorker = (place: number, holdMs: number): Fault => ({
   name: 'worker frozen',
   at: `worker ${place}`,
   holdMs,
-  begin: ({ workers }) => workers[place]?.pause(),
-  end: ({ workers }) => workers[place]?.resume(),
+  begin: ({ workers }) => there(workers[place], `worker ${place}`).pause(),
+  end: ({ workers }) => there(workers[place], `worker ${place}`).resume(),
 });
 
 export const restartBroker: Fault = {
   name: 'broker restarted',
   at: 'broker',
   holdMs: 0,
-  begin: ({ broker }) => broker?.halt(),
-  end: ({ broker }) => broker?.start(),
+  begin: ({ broker }) => there(broker, 'broker').halt(),
+  end: ({ broker }) => there(broker, 'broker').start(),
 };
 
 export const killBroker = (holdMs: number): Fault => ({
   name: 'broker killed',
   at: 'broker',
   holdMs,
-  begin: ({ broker }) => broker?.kill9(),
-  end: ({ broker }) => broker?.start(),
+  begin: ({ broker }) => there(broker, 'broker').kill9(),
+  end: ({ broker }) => there(broker, 'broker').start(),
 });
 
 export const freezeBroker = (holdMs: number): Fault => ({
   name: 'broker frozen',
   at: 'broker',
   holdMs,
-  begin: ({ broker }) => broker?.pause(),
-  end: ({ broker }) => broker?.resume(),
+  begin: ({ broker }) => there(broker, 'broker').pause(),
+  end: ({ broker }) => there(broker, 'broker').resume(),
 });
 
 interface Freezable {
@@ -87,8 +93,7 @@ function stutter(what: 'broker' | 'redis', holdMs: number): Fault {
     at: what,
     holdMs,
     begin: (world) => {
-      const server = world[what];
-      if (server !== undefined) turning = turns(server);
+      turning = turns(there(world[what], what));
     },
     end: () => turning,
   };
@@ -102,16 +107,16 @@ export const killRedis = (holdMs: number): Fault => ({
   name: 'redis killed',
   at: 'redis',
   holdMs,
-  begin: ({ redis }) => redis?.kill9(),
-  end: ({ redis }) => redis?.start(),
+  begin: ({ redis }) => there(redis, 'redis').kill9(),
+  end: ({ redis }) => there(redis, 'redis').start(),
 });
 
 export const freezeRedis = (holdMs: number): Fault => ({
   name: 'redis frozen',
   at: 'redis',
   holdMs,
-  begin: ({ redis }) => redis?.pause(),
-  end: ({ redis }) => redis?.resume(),
+  begin: ({ redis }) => there(redis, 'redis').pause(),
+  end: ({ redis }) => there(redis, 'redis').resume(),
 });
 
 /** All claims are forgotten in one moment, those of calls in flight as well. */
@@ -119,7 +124,7 @@ export const flushRedis: Fault = {
   name: 'redis flushed',
   at: 'redis',
   holdMs: 0,
-  begin: ({ redis }) => redis?.command('FLUSHALL'),
+  begin: ({ redis }) => there(redis, 'redis').command('FLUSHALL'),
   end: nothing,
 };
 
@@ -137,8 +142,8 @@ export const cut = (link: keyof Links, how: 'silence' | 'break', holdMs: number)
   name: `${link} cut off (${how})`,
   at: `link ${link}`,
   holdMs,
-  begin: ({ links }) => links?.[link][how](),
-  end: ({ links }) => links?.[link].heal(),
+  begin: ({ links }) => there(links, 'links')[link][how](),
+  end: ({ links }) => there(links, 'links')[link].heal(),
 });
 
 /** The far worker reaches neither its group nor its claims, but its upstream answers: it goes on in good faith. */
@@ -146,8 +151,14 @@ export const isolate = (holdMs: number): Fault => ({
   name: 'worker isolated from kafka and redis',
   at: 'links',
   holdMs,
-  begin: ({ links }) => [links?.kafka.silence(), links?.redis.silence()],
-  end: ({ links }) => [links?.kafka.heal(), links?.redis.heal()],
+  begin: ({ links }) => {
+    const { kafka, redis } = there(links, 'links');
+    for (const link of [kafka, redis]) link.silence();
+  },
+  end: ({ links }) => {
+    const { kafka, redis } = there(links, 'links');
+    for (const link of [kafka, redis]) link.heal();
+  },
 });
 
 /** Every answer on that way takes longer, there and back. */
@@ -155,6 +166,6 @@ export const slow = (link: keyof Links, delayMs: number, holdMs: number): Fault 
   name: `${link} slow by ${2 * delayMs} ms`,
   at: `link ${link}`,
   holdMs,
-  begin: ({ links }) => links?.[link].slow(delayMs),
-  end: ({ links }) => links?.[link].heal(),
+  begin: ({ links }) => there(links, 'links')[link].slow(delayMs),
+  end: ({ links }) => there(links, 'links')[link].heal(),
 });

@@ -58,6 +58,11 @@ class IngressProcess {
     return performance.now() - startMs;
   }
 
+  /** Whether it is gone, and nobody had asked for that. */
+  get endedByItself(): boolean {
+    return this.#child?.endedByItself ?? false;
+  }
+
   /** Ends it as a crash would. */
   async kill9(): Promise<void> {
     await this.#child?.stop(0);

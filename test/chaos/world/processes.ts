@@ -26,6 +26,15 @@ async function answers(url: string): Promise<boolean> {
   return (await fetch(url, { signal: AbortSignal.timeout(2_000) })).status < 500;
 }
 
+/** A kept connection may end in the moment in which it is used again: a process that lives is asked once more then. */
+export async function askTwice<T>(process: Pick<Child, 'running'>, ask: () => Promise<T>): Promise<T> {
+  return ask().catch((error: unknown) => {
+    // `fetch` calls a failure of the network a TypeError, and its time limit something else.
+    if (!(error instanceof TypeError) || !process.running) throw error;
+    return ask();
+  });
+}
+
 /** `larkspur worker` as a process of its own. */
 export class WorkerProcess {
   readonly logFile: string;
@@ -57,6 +66,11 @@ export class WorkerProcess {
     return this.#child.running;
   }
 
+  /** Whether it is gone, and nobody had asked for that. */
+  get endedByItself(): boolean {
+    return this.#child.endedByItself;
+  }
+
   async ready(): Promise<boolean> {
     return fetch(`http://${this.#admin}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
       ({ ok }) => ok,
@@ -66,7 +80,7 @@ export class WorkerProcess {
 
   /** What the admin port says of the worker. */
   async status(): Promise<unknown> {
-    return (await fetch(`http://${this.#admin}/admin/status`)).json();
+    return JSON.parse(await this.#ask('/admin/status'));
   }
 
   /** Values of a metric, one per set of labels. */
@@ -85,8 +99,8 @@ export class WorkerProcess {
   }
 
   /** All of its metrics, as they are scraped. */
-  async scrape(): Promise<string> {
-    return (await fetch(`http://${this.#admin}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+  scrape(): Promise<string> {
+    return this.#ask('/metrics');
   }
 
   /** Freezes it: it holds its connections and does nothing. */
@@ -118,6 +132,12 @@ export class WorkerProcess {
   /** Lines of its log at warning level or above. */
   warnings(): string[] {
     return this.#lines(/"level":"(warn|error|fatal)"/);
+  }
+
+  #ask(path: string): Promise<string> {
+    return askTwice(this.#child, async () =>
+      (await fetch(`http://${this.#admin}${path}`, { signal: AbortSignal.timeout(5_000) })).text(),
+    );
   }
 
   #lines(level: RegExp): string[] {
@@ -183,13 +203,16 @@ export class SandboxProcess {
     await this.#child.stop(3_000);
   }
 
-  async #ask(method: string, path: string, body?: unknown): Promise<unknown> {
-    const response = await fetch(`${this.url}/_sandbox/${path}`, {
-      method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  /** Only what may be asked twice. */
+  #ask(method: 'GET' | 'PUT', path: string, body?: unknown): Promise<unknown> {
+    return askTwice(this.#child, async () => {
+      const response = await fetch(`${this.url}/_sandbox/${path}`, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      });
+      if (!response.ok) throw new Error(`the sandbox refuses ${path}: ${await response.text()}`);
+      return response.json();
     });
-    if (!response.ok) throw new Error(`the sandbox refuses ${path}: ${await response.text()}`);
-    return response.json();
   }
 }
 

@@ -56,6 +56,7 @@ export async function judge(world: World, calls: Calls, mayDiffer = false): Prom
     atMost('deadLetters', outcomes.deadLetters - reportedUnknown, 0),
     atMost('withoutEffect', Math.max(0, ledger.missing - reportedUnknown), 0),
     atMost('lag', sum(lag), 0),
+    atMost('workersEndedByThemselves', world.endedByThemselves.length, 0),
   ];
   const errors = world.errors();
   const suspicious = {

@@ -185,6 +185,11 @@ export class World {
     return [...this.#gone, ...this.workers].flatMap((worker) => worker.errors());
   }
 
+  /** Workers that are gone though nobody had ended them; one that takes over would hide it. */
+  get endedByThemselves(): WorkerProcess[] {
+    return [...this.#gone, ...this.workers].filter(({ endedByItself }) => endedByItself);
+  }
+
   /** SIGTERM to all that run; their exit codes. */
   async drainAll(): Promise<(number | null)[]> {
     return Promise.all(this.running.map((worker) => worker.drain()));

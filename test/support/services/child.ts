@@ -33,6 +33,7 @@ export class Child {
   readonly #reaper: ChildProcess;
   readonly #logFile: string;
   readonly #exited: Promise<void>;
+  #asked = false;
   readonly #onExit = (): boolean => this.#process.kill('SIGKILL');
 
   constructor(program: string, args: readonly string[], logFile: string) {
@@ -58,6 +59,11 @@ export class Child {
     return this.#process.exitCode === null && this.#process.signalCode === null && this.#process.pid !== undefined;
   }
 
+  /** Whether it is gone, and nobody had asked for that. */
+  get endedByItself(): boolean {
+    return !this.running && !this.#asked;
+  }
+
   /** Id of the process, 0 when it could not be started. */
   get pid(): number {
     return this.#process.pid ?? 0;
@@ -76,6 +82,8 @@ export class Child {
       if (!this.running || Date.now() > untilMs) throw new Error(`the server did not start:\n${this.#logTail()}`);
       await sleep(50);
     }
+    // Somebody else may answer at an address that it could not have.
+    if (!this.running) throw new Error(`the server did not start:\n${this.#logTail()}`);
   }
 
   /** Sends a signal, e.g. SIGSTOP, SIGCONT. */
@@ -85,6 +93,7 @@ export class Child {
 
   /** Asks the server to end, kills it after `graceMs` (0: at once), and returns when it is gone. */
   async stop(graceMs: number): Promise<void> {
+    this.#asked ||= this.running;
     if (this.running) this.#process.kill(graceMs > 0 ? 'SIGTERM' : 'SIGKILL');
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), graceMs);
     await this.#exited;
