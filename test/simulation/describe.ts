@@ -1,10 +1,11 @@
 import type { Plan } from './plan.ts';
 
 /** A plan in lines for people. */
-export function describePlan({ sizes, calls, faults }: Plan): string[] {
+export function describePlan({ sizes, calls, cancels, faults }: Plan): string[] {
   return [
     `  sizes: ${words(sizes)}`,
     ...faults.map((fault) => `  fault: ${words(fault)}`),
+    ...cancels.map((cancel) => `  cancel: ${words(cancel)}`),
     ...calls.map((call) => {
       const { id, atMs, kind, key, answers, ttlMs, retry, large } = call;
       const special = [

@@ -86,12 +86,13 @@ function report(tally: Tally, figures: Readonly<Record<string, unknown>>, failin
   const { worlds, calls, attempts, effects, events, broken } = tally;
   const [first] = failing;
   if (first !== undefined && !values.json) tellOf(first);
+  const otherwise = ['G5', 'G6', 'G7', 'G8', 'G9'].reduce((sum, name) => sum + (broken[name] ?? 0), 0);
   const bars = [
     atMost('lost', broken['G1'] ?? 0, 0),
     atMost('twice', broken['G2'] ?? 0, 0),
     atMost('outOfOrder', broken['G3'] ?? 0, 0),
     atMost('overQuota', broken['G4'] ?? 0, 0),
-    atMost('otherwise', (broken['G5'] ?? 0) + (broken['G6'] ?? 0) + (broken['G7'] ?? 0) + (broken['G8'] ?? 0), 0),
+    atMost('otherwise', otherwise, 0),
   ];
   const all = { worlds, calls, attempts, effects, events, ...figures, failing: failing.slice(0, 20) };
   if (!values.json) for (const [name, value] of Object.entries(all)) print(`    ${name} ${JSON.stringify(value)}`);

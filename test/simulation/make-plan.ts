@@ -1,32 +1,6 @@
-import { seededRandom } from '../support/virtual-time.ts';
-
+import { Draws, faultSpanMs } from './draws.ts';
+import { interfered, type LeftAlone } from './interfere.ts';
 import type { Answer, CallKind, Fault, Op, Plan, PlannedCall, Sizes } from './plan.ts';
-
-/** Draws for one plan, in order. */
-class Draws {
-  readonly #next: () => number;
-
-  constructor(seed: number) {
-    const random = seededRandom(Math.imul(seed + 1, 0x9e3779b1));
-    this.#next = () => random.next();
-  }
-
-  between(low: number, high: number): number {
-    return low + this.#next() * (high - low);
-  }
-
-  whole(low: number, high: number): number {
-    return Math.floor(this.between(low, high + 1));
-  }
-
-  chance(share: number): boolean {
-    return this.#next() < share;
-  }
-
-  pick<T>(from: readonly T[]): T {
-    return from[Math.floor(this.#next() * from.length)]!;
-  }
-}
 
 const trouble: readonly Answer[] = [
   'refused',
@@ -43,11 +17,16 @@ const trouble: readonly Answer[] = [
 ];
 const ops: readonly Op[] = ['quota', 'claim', 'park', 'extend', 'finish', 'send', 'append', 'commit'];
 
-/** Faults come within this time; what they last is on top. */
-const faultSpanMs = 40_000;
-
-/** The plan of a seed: sizes, calls and faults. Some worlds are calm, some have one kind of trouble, some all of it. */
+/**
+ * The plan of a seed: sizes, calls and faults. Some worlds are calm, some have one kind of trouble, some all of it; in two
+ * of seven people cancel calls and pause upstreams.
+ */
 export function planOf(seed: number): Plan {
+  const plan = leftAlone(seed);
+  return [1, 4].includes(seed % 7) ? interfered(plan) : { ...plan, cancels: [] };
+}
+
+function leftAlone(seed: number): LeftAlone {
   const draws = new Draws(seed);
   if (seed % 12 === 5) return floodPlan(seed, draws);
   if (draws.chance(0.05)) return isolationPlan(seed, draws);
@@ -57,7 +36,7 @@ export function planOf(seed: number): Plan {
 }
 
 /** One upstream hangs or fails for a long time, and nothing else happens at all. */
-function isolationPlan(seed: number, draws: Draws): Plan {
+function isolationPlan(seed: number, draws: Draws): LeftAlone {
   const sizes: Sizes = {
     ...sizesOf(draws),
     ringCapacity: 64,
@@ -79,7 +58,7 @@ function isolationPlan(seed: number, draws: Draws): Plan {
 }
 
 /** One upstream gets far more at once than its rate; some of the other's calls stand behind that. */
-function floodPlan(seed: number, draws: Draws): Plan {
+function floodPlan(seed: number, draws: Draws): LeftAlone {
   const replicas = draws.whole(1, 2);
   const sizes: Sizes = {
     ...sizesOf(draws),

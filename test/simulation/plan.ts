@@ -35,6 +35,12 @@ export interface PlannedCall {
   readonly large: boolean;
 }
 
+/** Somebody cancels a call, perhaps before it was written or after it has ended. */
+export interface PlannedCancel {
+  readonly id: string;
+  readonly atMs: number;
+}
+
 /** Something that goes wrong, once. */
 export type Fault =
   | { readonly kind: 'crash'; readonly replica: number; readonly atMs: number; readonly downMs: number }
@@ -64,7 +70,9 @@ export type Fault =
       readonly forMs: number;
       readonly how: Answer;
     }
-  | { readonly kind: 'token'; readonly atMs: number };
+  | { readonly kind: 'token'; readonly atMs: number }
+  /** Somebody pauses an upstream in all processes that are there, and lets it go on. */
+  | { readonly kind: 'pause'; readonly upstream: 'feishu' | 'news'; readonly atMs: number; readonly forMs: number };
 
 /** Sizes of one world. */
 export interface Sizes {
@@ -92,6 +100,7 @@ export interface Plan {
   readonly seed: number;
   readonly sizes: Sizes;
   readonly calls: readonly PlannedCall[];
+  readonly cancels: readonly PlannedCancel[];
   readonly faults: readonly Fault[];
   /** Nothing happens to this upstream, nor to the house: its calls must not feel what happens to the other. */
   readonly spared?: 'feishu' | 'news';

@@ -9,8 +9,8 @@ export interface Shrunk {
 }
 
 /**
- * Takes faults, calls, and what is special about a call away, as long as the same guarantee stays broken. Chance goes by
- * name, so the rest of the world behaves as before.
+ * Takes faults, cancellations, calls, and what is special about a call away, as long as the same guarantee stays broken.
+ * Chance goes by name, so the rest of the world behaves as before.
  */
 export function shrink(failing: Plan, mutant: Mutant | undefined, mostRuns = 3_000): Shrunk {
   const { guarantee } = simulate(failing, { mutant }).violation ?? {};
@@ -30,6 +30,10 @@ export function shrink(failing: Plan, mutant: Mutant | undefined, mostRuns = 3_0
     without(
       () => plan.faults,
       (faults) => stillFails({ ...plan, faults }),
+    );
+    without(
+      () => plan.cancels,
+      (cancels) => stillFails({ ...plan, cancels }),
     );
     without(
       () => plan.calls,

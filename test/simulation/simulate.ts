@@ -35,8 +35,8 @@ export function simulate(plan: Plan, { mutant, keepLines = false }: SimulateOpti
   const world = new World(plan, mutant, keepLines);
   const broken = (): boolean => world.audit.violation !== undefined;
   world.begin();
-  const lastCallMs = plan.calls.at(-1)?.atMs ?? 0;
-  const quietMs = Math.max(lastCallMs, Weather.quietAtMs(plan.faults));
+  const lastMs = Math.max(0, ...[...plan.calls, ...plan.cancels].map(({ atMs }) => atMs));
+  const quietMs = Math.max(lastMs, Weather.quietAtMs(plan.faults));
   let untilMs = 0;
   const over = (): boolean => untilMs > quietMs && world.audit.open === 0 && world.group.lag === 0;
   do {

@@ -1,3 +1,4 @@
+import { cancelMutants } from './cancels.ts';
 import { claimMutants } from './claims.ts';
 import { laneMutants } from './lanes.ts';
 import type { Mutant } from './mutant.ts';
@@ -12,4 +13,5 @@ export const mutants: readonly Mutant[] = [
   ...upstreamMutants,
   ...laneMutants,
   ...overflowMutants,
+  ...cancelMutants,
 ];

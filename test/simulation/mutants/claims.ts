@@ -7,7 +7,8 @@ import type { Process } from '../world/process.ts';
 
 import type { Mutant } from './mutant.ts';
 
-function claiming(
+/** A mutant whose claims answer otherwise. */
+export function claiming(
   name: string,
   change: (claims: ClaimStore, process: Process) => Partial<ClaimStore>,
   from = 0,

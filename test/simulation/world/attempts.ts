@@ -89,6 +89,8 @@ export class Attempts {
       inFlight: true,
     };
     if (process.stopped) audit.fail('G2', `${id} is sent while its process is taken down`);
+    if (this.#world.canceller.isConfirmed(id)) audit.fail('G9', `${id} is sent, and was confirmed as cancelled`);
+    if (process.pausedBy(upstream).size > 0) audit.fail('G9', `${id} is sent to ${upstream}, which is paused`);
     const plan = this.#plans.get(id);
     this.#checkRepeat(attempt, before, plan);
     this.#checkOrder(attempt);

@@ -13,7 +13,7 @@ import type { World } from './world.ts';
 
 /** A promise that was broken. */
 export interface Violation {
-  readonly guarantee: 'G1' | 'G2' | 'G3' | 'G4' | 'G5' | 'G6' | 'G7' | 'G8';
+  readonly guarantee: 'G1' | 'G2' | 'G3' | 'G4' | 'G5' | 'G6' | 'G7' | 'G8' | 'G9';
   readonly what: string;
   readonly atMs: number;
 }
@@ -34,6 +34,8 @@ interface Entry {
 /** Joining the group, and the documented rate of a chat, may take this long. */
 const sparedMs = 10_000;
 
+const cancelledEnding = 'cancelled/default/-';
+
 /** A call that comes back before its wait is over goes round at the speed of the broker. */
 const mostHolds = 300;
 
@@ -42,7 +44,7 @@ interface Effects {
   lastMs: number;
 }
 
-/** Checks G1 to G8 while the world runs and when it has come to rest. The first broken promise ends the run. */
+/** Checks G1 to G9 while the world runs and when it has come to rest. The first broken promise ends the run. */
 export class Audit {
   readonly attempts: Attempts;
   violation: Violation | undefined;
@@ -125,6 +127,7 @@ export class Audit {
       .some((other) => other !== attempt && !other.clean && other.visit === attempt.visit);
     if (effects.count > 1 && repeat !== 'always' && (known || !claims.forgotten.has(id)))
       this.fail('G2', `${id} took effect twice${repeat === 'keyed' ? ' in spite of its key' : ''}`);
+    if (this.#byId.get(id)?.some(({ ending }) => ending === cancelledEnding) === true) this.#cancelled(id);
     const place = this.placeOf(id);
     if (place === undefined || effects.count > 1) return;
     const furthest = this.#furthestEffect.get(place.lane) ?? -1;
@@ -144,8 +147,20 @@ export class Audit {
     const { id, origin, status, source, response, attempts } = result;
     this.#ends(origin, `${status}/${source}/${response?.status ?? '-'}`);
     if (status === 'fallback') this.fail('G8', `${id} was answered by a fallback that nobody declared`);
+    if (source === 'default') {
+      this.#cancelled(id);
+      return;
+    }
     if (attempts.length === 0) this.fail('G8', `the result of ${id} tells of no attempt`);
     if (!this.#effects.has(id)) this.fail('G2', `${id} has the result ${status}, but nothing took effect`);
+  }
+
+  /** A call ends as cancelled, or as the duplicate of one that did: nothing of it may have taken effect that matters. */
+  #cancelled(id: string): void {
+    const { canceller, claims } = this.#world;
+    if (!canceller.asked.has(id)) this.fail('G9', `${id} ended as cancelled, and nobody has cancelled it`);
+    const isHarmless = this.attempts.planOf(id)?.repeat.kind === 'always' || claims.forgotten.has(id);
+    if (this.#effects.has(id) && !isHarmless) this.fail('G9', `${id} is said to be cancelled, and took effect`);
   }
 
   deadLetter(origin: string, { id, reason, message }: DeadLetterHistory, attempts: number): void {
@@ -221,8 +236,8 @@ export class Audit {
     entry.ending ??= ending;
   }
 
-  /** A call that was reported as unknown, or is given up, may still act while its request is on its way. */
+  /** A call that was reported as unknown, or is given up, or a cancelled read, may still act while its request is on its way. */
   #mayActLate(id: string): boolean {
-    return this.#byId.get(id)?.some(({ ending }) => ending?.startsWith('dead/') === true) === true;
+    return this.#byId.get(id)?.some(({ ending }) => ending === cancelledEnding || ending?.startsWith('dead/')) === true;
   }
 }

@@ -1,4 +1,5 @@
 import {
+  cancelStep,
   type ClaimRecord,
   claimStep,
   extendStep,
@@ -6,7 +7,7 @@ import {
   liveAt,
   type Step,
 } from '../../../src/adapters/embedded/claim-rules.ts';
-import type { ClaimReply, ClaimRequest, Finish } from '../../../src/ports/claim-store.ts';
+import type { Cancelled, ClaimReply, ClaimRequest, Finish } from '../../../src/ports/claim-store.ts';
 
 import type { World } from './world.ts';
 
@@ -53,6 +54,10 @@ export class ClaimServer {
     const known = this.#stored.get(id);
     if (known?.nonce === nonce && known.record.state === finish.state && known.record.fence === fence) return true;
     return this.#step(id, nonce, (record) => finishStep(record, finish, this.#now()));
+  }
+
+  cancel(id: string, ttlMs: number): Cancelled {
+    return this.#step(id, undefined, (record) => cancelStep(record, ttlMs, this.#now()));
   }
 
   /** The fence that an id has at present. */

@@ -24,6 +24,7 @@ export class Process implements Clock, Timers {
   readonly #bootMs: number;
   readonly #counts = new Map<Op, number>();
   readonly #lineUp = new Map<string, number>();
+  readonly #paused = new Map<string, Set<string>>();
   #held: (() => void)[] = [];
 
   constructor(world: World, replica: number, life: number) {
@@ -105,6 +106,13 @@ export class Process implements Clock, Timers {
     }
     this.world.clock.in(0, die);
     return true;
+  }
+
+  /** Who has told it to pause an upstream. */
+  pausedBy(upstream: string): Set<string> {
+    let by = this.#paused.get(upstream);
+    if (by === undefined) this.#paused.set(upstream, (by = new Set()));
+    return by;
   }
 
   thaw(): void {

@@ -2,6 +2,7 @@ import type { Mutant } from '../mutants/mutant.ts';
 import type { Plan } from '../plan.ts';
 
 import { Audit } from './audit.ts';
+import { Canceller } from './canceller.ts';
 import { ClaimServer } from './claim-server.ts';
 import { Clockwork } from './clockwork.ts';
 import { Group } from './group.ts';
@@ -25,6 +26,7 @@ export class World {
   readonly topics: Topics;
   readonly group: Group;
   readonly claims: ClaimServer;
+  readonly canceller: Canceller;
   readonly quota: QuotaServer;
   readonly parked: ParkedServer;
   readonly upstream: UpstreamServer;
@@ -43,6 +45,7 @@ export class World {
     this.topics = new Topics(this);
     this.group = new Group(this);
     this.claims = new ClaimServer(this);
+    this.canceller = new Canceller(this);
     this.quota = new QuotaServer(this);
     this.parked = new ParkedServer();
     this.upstream = new UpstreamServer(this);
@@ -57,6 +60,7 @@ export class World {
   begin(): void {
     const { plan, clock } = this;
     for (const [index, call] of plan.calls.entries()) clock.at(call.atMs, () => this.topics.produce(call, index));
+    for (const cancel of plan.cancels) clock.at(cancel.atMs, () => this.canceller.cancel(cancel.id));
     for (let index = 0; index < plan.sizes.replicas; index++) this.#boot(index);
     for (const fault of plan.faults) this.#arrange(fault);
   }
@@ -80,6 +84,21 @@ export class World {
     const replica = new Replica(this, index, life);
     this.replicas[index] = replica;
     replica.start();
+  }
+
+  /** Each process hears it when it is not frozen; one that comes later was never told. */
+  #pause({ upstream, atMs, forMs }: Extract<Plan['faults'][number], { kind: 'pause' }>): void {
+    const by = `pause at ${atMs}`;
+    for (const { process, house } of this.replicas) {
+      process.deliver(process.draw(1, 40, by), () => {
+        house.pauses.pause(upstream, by);
+        process.pausedBy(upstream).add(by);
+      });
+      process.deliver(forMs + process.draw(1, 40, by), () => {
+        process.pausedBy(upstream).delete(by);
+        house.pauses.resume(upstream, by);
+      });
+    }
   }
 
   #arrange(fault: Plan['faults'][number]): void {
@@ -141,6 +160,9 @@ export class World {
         told(() => {
           for (const { process, tokens } of this.replicas) this.#revoked.set(process.name, tokens.version);
         });
+        break;
+      case 'pause':
+        told(() => this.#pause(fault));
         break;
       case 'crash-at':
       case 'claims-away':
