@@ -1,11 +1,12 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 
-import { LarkspurError, messageOf } from '../../model/errors.ts';
+import { LarkspurError } from '../../model/errors.ts';
 import type { Clock, Timers } from '../../ports/clock.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import type { Random } from '../../ports/random.ts';
 
+import { AwayLog } from './away-log.ts';
 import { RedisChannels } from './channels.ts';
 import { isDemotion, isReply, toLarkspurError } from './errors.ts';
 import { RedisGuard } from './guard.ts';
@@ -49,7 +50,6 @@ export class RedisConnection {
   readonly clustered: boolean;
   readonly #guard: RedisGuard;
   readonly #timers: Timers;
-  readonly #logger: Logger;
   readonly #seconds: { observe(labels: { command: string }, value: number): void };
   readonly #errors: { add(labels: { command: string }): void };
   readonly #clock: Clock;
@@ -57,11 +57,7 @@ export class RedisConnection {
   readonly #bornMs: number;
   #wasReady = false;
   #trouble: unknown;
-  #away = false;
-  /** Of this time that it is away, why was told. */
-  #whyTold = false;
-  /** Refused by a server that has become a replica, which still answers reads: until one of it is done a new connection is no better. */
-  readonly #refused = new Set<string>();
+  readonly #away: AwayLog;
   #closing = false;
   #leftDemotedMs = -Infinity;
   readonly #channels: RedisChannels;
@@ -73,8 +69,8 @@ export class RedisConnection {
     this.#clock = clock;
     this.#bornMs = clock.now();
     this.#timers = timers;
-    this.#logger = logger;
     this.#guard = new RedisGuard(clock);
+    this.#away = new AwayLog(logger, clock);
     this.#seconds = metrics.histogram('larkspur_redis_seconds', 'Time of Redis commands', ['command'], secondsBuckets);
     this.#errors = metrics.counter('larkspur_redis_errors_total', 'Redis commands without an answer', ['command']);
     metrics.gauge('larkspur_redis_degraded', '1 while Redis counts as away', [], () =>
@@ -122,13 +118,13 @@ export class RedisConnection {
     try {
       const reply = await command(this.client);
       this.#guard.succeeded();
-      if (this.#refused.has(name)) this.#back();
+      this.#away.done(name);
       this.#seconds.observe({ command: name }, (this.#clock.now() - startMs) / 1000);
       return reply;
     } catch (error) {
       if (isReply(error)) this.#guard.succeeded();
       else this.#guard.failed();
-      if (isDemotion(error)) this.#refused.add(name);
+      if (isDemotion(error)) this.#away.refused(name);
       this.#errors.add({ command: name });
       throw toLarkspurError(error);
     }
@@ -197,25 +193,13 @@ export class RedisConnection {
     if (this.#wasReady) this.#channels.renew();
     this.#wasReady = true;
     this.#trouble = undefined;
-    if (this.#refused.size === 0) this.#back();
+    this.#away.connected();
     this.#guard.succeeded();
     for (const task of [...this.#waiting]) task();
   }
 
-  #back(): void {
-    if (this.#away) this.#logger.info({}, 'Redis is back');
-    this.#away = this.#whyTold = false;
-    this.#refused.clear();
-  }
-
-  /** @param cause why; a connection that closes does not say, the next attempt does */
   #left(cause?: unknown): void {
-    if (this.#closing || this.client.status === 'end' || (this.#away && (this.#whyTold || cause === undefined))) return;
-    const message = this.#away ? 'why Redis is away' : 'Redis is away; what needs it waits';
-    this.#away = true;
-    this.#whyTold = cause !== undefined;
-    const why = cause === undefined ? 'connection closed' : messageOf(cause);
-    this.#logger.warn({ why, cure: toLarkspurError(cause).cure }, message);
+    if (!this.#closing && this.client.status !== 'end') this.#away.left(cause);
   }
 }
 
