@@ -83,10 +83,12 @@ function checkIdle(replica: Replica, { audit }: World): void {
   const { house, process, openPermits } = replica;
   if (!process.alive) return;
   const { lanes, rings, keeper, overflow } = house;
+  // What is left of a call that was cancelled in its ring goes when it would have been due.
+  const awaited = [...rings.items()].filter(({ item }) => item.kind !== 'call' || !item.over);
   const leaks: (readonly [what: string, count: number])[] = [
     ['records in lanes', lanes.size],
     ['turns', lanes.inTurn],
-    ['records in rings', rings.size],
+    ['records in rings', awaited.length],
     ['claims', keeper.size],
     ['calls counted in lanes', overflow.stats().here],
     ['permits of breakers', openPermits()],
