@@ -27,6 +27,8 @@ export interface RedisSettings {
 }
 
 const connectTimeoutMs = 1000;
+// The driver waits so long for a connection to end, also for one that has ended: whoever is done must not wait for it.
+const goodbyeMs = 250;
 // Who has just begun to connect does not know yet whether Redis is away.
 const firstConnectMs = 5_000;
 // Full jitter over a second from the first try on: all workers lose Redis in the same moment and must not come back in one.
@@ -209,6 +211,7 @@ function optionsOf(settings: RedisSettings) {
     protocol: 2,
     connectionName: 'larkspur',
     connectTimeout: connectTimeoutMs,
+    disconnectTimeout: goodbyeMs,
     commandTimeout: commandTimeoutMs,
     socketTimeout: deafAfter(commandTimeoutMs),
     // What was sent and not answered may have run: only its sender knows whether to repeat it.
