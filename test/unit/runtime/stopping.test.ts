@@ -11,7 +11,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { MemoryQuotaLog } from '../../../src/adapters/embedded/quota-log.ts';
 import { memoryAnswerCache } from '../../../src/adapters/system/answer-cache.ts';
 import { createDestinations } from '../../../src/runtime/destinations.ts';
-import { serve } from '../../../src/runtime/serve.ts';
+import { type Roles, serve } from '../../../src/runtime/serve.ts';
 import { ConfigFiles } from '../../support/config-file.ts';
 import { httpAsk } from '../../support/http-ask.ts';
 import { noLogger, noMetrics } from '../../support/silent.ts';
@@ -32,16 +32,22 @@ async function hangingServer() {
   return { held, url: `http://127.0.0.1:${port}`, close: () => server.close() };
 }
 
-describe('a process that stops', () => {
-  it('ends its redrives while its worker drains, and begins no other', async () => {
-    const { held, url, close } = await hangingServer();
-    const { config } = files.load(`
+/** A process whose only upstream hangs. @param more lines of its configuration */
+async function servedSlowly(roles: Roles, more = '') {
+  const { held, url, close } = await hangingServer();
+  const { config } = files.load(`
 data: memory
 logLevel: silent
 listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
 upstreams: { slow: { baseUrl: '${url}', timeouts: { attemptMs: 20000, totalMs: 30000 } } }
+${more}
 `);
-    const served = await serve(config, [], { worker: true, ingress: false });
+  return { served: await serve(config, [], roles), held, close };
+}
+
+describe('a process that stops', () => {
+  it('ends its redrives while its worker drains, and begins no other', async () => {
+    const { served, held, close } = await servedSlowly({ worker: true, ingress: false });
     const admin = Number(new URL(served.adminUrl).port);
     const append = (value: string): void => {
       served.stores.sink.append({ topic: 'calls', key: null, value: Buffer.from(value), headers: [] }).subscribe();
@@ -69,15 +75,7 @@ upstreams: { slow: { baseUrl: '${url}', timeouts: { attemptMs: 20000, totalMs: 3
   });
 
   it('tells clients that still wait when its worker has stopped that their calls go on, and does not sit out their waits', async () => {
-    const { held, url, close } = await hangingServer();
-    const { config } = files.load(`
-data: memory
-logLevel: silent
-drainMs: 200
-listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
-upstreams: { slow: { baseUrl: '${url}', timeouts: { attemptMs: 20000, totalMs: 30000 } } }
-`);
-    const served = await serve(config, [], { worker: true, ingress: true });
+    const { served, held, close } = await servedSlowly({ worker: true, ingress: true }, 'drainMs: 200');
     const body = JSON.stringify({ upstream: 'slow', path: '/' });
     const ingress = Number(new URL(served.ingressUrl ?? '').port);
     const answer = httpAsk(ingress, '/v1/calls?wait=30s', { method: 'POST', body });
@@ -89,14 +87,7 @@ upstreams: { slow: { baseUrl: '${url}', timeouts: { attemptMs: 20000, totalMs: 3
   }, 20_000);
 
   it('gives clients that wait the answers that came while it drained', async () => {
-    const { held, url, close } = await hangingServer();
-    const { config } = files.load(`
-data: memory
-logLevel: silent
-listen: { ingress: '127.0.0.1:0', admin: '127.0.0.1:0' }
-upstreams: { slow: { baseUrl: '${url}', timeouts: { attemptMs: 20000, totalMs: 30000 } } }
-`);
-    const served = await serve(config, [], { worker: true, ingress: true });
+    const { served, held, close } = await servedSlowly({ worker: true, ingress: true });
     const ingress = Number(new URL(served.ingressUrl ?? '').port);
     const calls = Array.from({ length: 20 }, (_, index) => JSON.stringify({ upstream: 'slow', path: `/${index}` }));
     const answers = calls.map((body) => httpAsk(ingress, '/v1/calls?wait=30s', { method: 'POST', body }));
