@@ -1,4 +1,4 @@
-import { Observable } from 'rxjs';
+import { Observable, Subscription } from 'rxjs';
 
 import type { BreakerBus } from '../ports/breaker-bus.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -30,14 +30,17 @@ export function breakerHints(context: HintContext): Observable<never> {
     subscriber.add(
       context.eachDestination(
         lookAfterBreakers(({ name }, breakers) => {
-          const end = breakers.watch((key, { to, untilMs, atMs }, { takesHints }) => {
-            if (to !== 'open' || untilMs === undefined || !takesHints || hearing) return;
-            subscriber.add(
-              fleet.tell({ kind: 'opened', upstream: name, key, forMs: untilMs - atMs }).subscribe({ error }),
-            );
-          });
-          subscriber.add(end);
-          return end;
+          const watching = new Subscription(
+            breakers.watch((key, { to, untilMs, atMs }, { takesHints }) => {
+              if (to !== 'open' || untilMs === undefined || !takesHints || hearing) return;
+              subscriber.add(
+                fleet.tell({ kind: 'opened', upstream: name, key, forMs: untilMs - atMs }).subscribe({ error }),
+              );
+            }),
+          );
+          // One that has ended leaves by itself, so that reloads pile up nothing here.
+          subscriber.add(watching);
+          return () => watching.unsubscribe();
         }),
       ),
     );
