@@ -2,6 +2,9 @@ import { type Static, Type } from '@sinclair/typebox';
 
 import { mostJsonLevels, nestsTooDeep } from './json-levels.ts';
 
+/** HTTP methods a call may use. */
+export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
 /** How urgent a call is. Weights are 8 : 4 : 1. */
 export const prioritySchema = Type.Union([Type.Literal('interactive'), Type.Literal('normal'), Type.Literal('bulk')]);
 
@@ -40,7 +43,7 @@ export const callSchema = Type.Object(
     upstream: Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: 'feishu' })),
     method: Type.Optional(
       Type.Union(
-        ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => Type.Literal(method)),
+        methods.map((method) => Type.Literal(method)),
         { description: 'Default: POST when there is a body, else GET.' },
       ),
     ),
@@ -98,12 +101,12 @@ export type Call = Static<typeof callSchema>;
 /** A call's priority class. */
 export type Priority = Static<typeof prioritySchema>;
 
-/** HTTP methods a call may use. */
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** One of them. */
+export type Method = (typeof methods)[number];
 
 /** The method of a call: as given, else POST when there is a body, else GET. */
 export function methodOf(call: Call): Method {
-  if (call.method !== undefined) return call.method as Method;
+  if (call.method !== undefined) return call.method;
   return call.body === undefined && call.multipart === undefined ? 'GET' : 'POST';
 }
 

@@ -41,3 +41,13 @@ export function encodeTarget(path: string, query: Call['query']): string {
 function percentEncode(text: string): string {
   return encodeURIComponent(Buffer.from(text, 'utf8').toString('utf8'));
 }
+
+/** The caller's headers and the type of the body, names in lower case. */
+export function encodeHeaders({ headers, multipart }: Call, contentType: string | undefined): Record<string, string> {
+  const encoded: Record<string, string> = contentType === undefined ? {} : { 'content-type': contentType };
+  if (headers === undefined) return encoded;
+  for (const [name, value] of Object.entries(headers)) encoded[name.toLowerCase()] = value;
+  // The boundary is ours, so a multipart type from outside would not fit the body.
+  if (multipart !== undefined && contentType !== undefined) encoded['content-type'] = contentType;
+  return encoded;
+}

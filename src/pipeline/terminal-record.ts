@@ -92,7 +92,7 @@ function whatIsKnown(job: Job, clock: Clock): Pick<DeadLetterHistory, 'unknown'>
     unknown: {
       since: isoTime(clock.wall() - (clock.now() - ambiguousSinceMs)),
       attempts: ambiguousAttempts,
-      requestBytes: plan.request.body?.length ?? 0,
+      requestBytes: plan.request().body?.length ?? 0,
       keyed: plan.repeat.kind === 'keyed',
     },
   };

@@ -58,23 +58,26 @@ export interface BatchForm {
 export interface CallPlan {
   /** Bounded label of the API, e.g. `POST /open-apis/im/v1/messages`. */
   readonly api: string;
+  /** Part of the platform that the API belongs to, where its error codes mean different things in different ones. */
+  readonly service?: string | undefined;
   /** Which breaker watches it: host and API group. */
   readonly breakerKey: string;
   /** The group of APIs that has numbers of its own; absent: none. */
-  readonly group?: string;
+  readonly group?: string | undefined;
   /** Buckets it draws from; the first is the one a refusal without a better hint cools down. */
   readonly limits: readonly LimitKey[];
   readonly repeat: Repeat;
   /** Resource on which the upstream takes one call at a time (a table, a folder, a card), where it has one. */
-  readonly serial?: string;
+  readonly serial?: string | undefined;
   readonly token: TokenNeed | undefined;
   /** How it goes with others while quota is short; absent: by itself, always. */
-  readonly batch?: BatchForm;
+  readonly batch?: BatchForm | undefined;
   /**
    * Complete but for authorization and per-attempt headers; holds the platform's idempotency key, derived from the id.
-   * Built anew, and the same, each time it is read: thousands of calls wait, few are under way.
+   * Built anew, and the same, each time it is asked for: thousands of calls wait, few are under way. A function, because an
+   * object literal with a getter is a slow dictionary to the engine.
    */
-  readonly request: UpstreamRequest;
+  readonly request: () => UpstreamRequest;
 }
 
 /** A call that cannot be planned: which reason it ends for, and why. */

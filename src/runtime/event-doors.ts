@@ -116,7 +116,7 @@ class Services {
     if (!checked.ok || upstream === undefined) throw new LarkspurError('internal', 'a route made no call');
     const plan = profileOf(upstream, this.#apps).plan(checked.call, checked.call.id ?? '');
     if ('reason' in plan) throw new LarkspurError('internal', plan.message);
-    return new HttpUpstream(this.#pool(upstream)).send(plan.request, upstream.timeouts.totalMs).pipe(
+    return new HttpUpstream(this.#pool(upstream)).send(plan.request(), upstream.timeouts.totalMs).pipe(
       map((exchange) => {
         if (exchange.kind === 'answered' && exchange.status < 300) return jsonOrText(exchange.body.toString('utf8'));
         throw new LarkspurError('no_answer', exchange.kind === 'failed' ? exchange.failure : `HTTP ${exchange.status}`);

@@ -5,6 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { CallPlan } from '../../ports/profile.ts';
 import type { Upstream, UpstreamRequest } from '../../ports/upstream.ts';
 
+import { serviceOf } from './catalogue/apis.ts';
 import { classifyFeishu } from './classify.ts';
 import { parseObject } from './envelope.ts';
 import type { Fetched } from './token-slot.ts';
@@ -45,7 +46,15 @@ export class AuthCalls {
     };
     // Asking twice changes nothing, so an unknown outcome is no worry here; who must worry looks at the exchange.
     const repeat = { kind: 'always' } as const;
-    const plan: CallPlan = { api: `POST ${path}`, breakerKey: 'auth', limits: [], repeat, token: undefined, request };
+    const plan: CallPlan = {
+      api: `POST ${path}`,
+      service: serviceOf(path),
+      breakerKey: 'auth',
+      limits: [],
+      repeat,
+      token: undefined,
+      request: () => request,
+    };
     return upstream.send(request, timeoutMs).pipe(map((exchange) => ({ exchange, plan })));
   }
 

@@ -3,7 +3,7 @@ import { transportVerdict } from '../../model/transport-verdict.ts';
 import { askedWaitMs } from '../../operators/retry/retry-after.ts';
 import type { CallPlan } from '../../ports/profile.ts';
 
-import { apiCatalogue, serviceOf } from './catalogue/apis.ts';
+import { apiCatalogue } from './catalogue/apis.ts';
 import { codeCatalogue, type CodeRule, ruleOf } from './catalogue/codes.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
 import { monthlyLimitKey, receiverLimitKey } from './limits.ts';
@@ -52,7 +52,7 @@ function ruleFor(answer: Answer, envelope: Envelope, plan: CallPlan): CodeRule {
   const { status } = answer;
   const isConsent = envelope.oauthError !== undefined && consentWords.has(envelope.oauthError);
   if (envelope.code !== undefined) {
-    const service = serviceOf(plan.request.path);
+    const { service = '' } = plan;
     const known = ruleOf(codeCatalogue(), envelope.code, { status, service, text: envelope.text });
     // A code 0 beside an error status is no success: a proxy answered, or the body is not an envelope.
     if (known !== undefined && (known.class !== 'success' || isOk(status))) return known;

@@ -1,5 +1,5 @@
 import { type Call, methodOf } from '../../model/call.ts';
-import { encodeBody, encodeTarget } from '../../model/request-body.ts';
+import { encodeBody, encodeHeaders, encodeTarget } from '../../model/request-body.ts';
 import type { CallPlan, GroupRule, LimitKey, Profile, RateWindow, Unplannable } from '../../ports/profile.ts';
 import type { TokenNeed } from '../../ports/token-source.ts';
 
@@ -42,10 +42,7 @@ export function feishuProfile(options: FeishuProfileOptions): Profile {
   const { upstream = 'feishu', groups = [] } = options;
   const tenants = new Map(options.apps.map(({ id, tenant }) => [id, tenant]));
 
-  const serviceKey = (path: string): string => {
-    const service = serviceOf(path);
-    return catalogue.services.has(service) ? service : 'other';
-  };
+  const known = (service: string): string => (catalogue.services.has(service) ? service : 'other');
 
   const windowsOf = (label: string): readonly RateWindow[] | undefined =>
     options.limits?.[label] ?? options.limits?.['*'];
@@ -88,6 +85,7 @@ export function feishuProfile(options: FeishuProfileOptions): Profile {
       call,
     };
     const serial = serialKey(placed);
+    const service = serviceOf(call.path);
     const group = groups.find((one) => one.has(call.path, api?.tier ?? []))?.name;
     const limits = limitKeys(placed, windowsOf(label));
     const batch =
@@ -96,19 +94,20 @@ export function feishuProfile(options: FeishuProfileOptions): Profile {
         : undefined;
     return {
       api: label,
-      breakerKey: `${base.host}/${group === undefined ? serviceKey(call.path) : `group/${group}`}`,
-      ...(group === undefined ? {} : { group }),
+      service,
+      breakerKey: `${base.host}/${group === undefined ? known(service) : `group/${group}`}`,
+      group,
       limits: batch?.limits ?? limits,
       repeat: keyed.repeat,
-      ...(serial === undefined ? {} : { serial }),
+      serial,
       token,
-      ...(batch === undefined ? {} : { batch: batch.form }),
-      get request() {
+      batch: batch?.form,
+      request: () => {
         const body = encodeBody(keyed.call, id);
         return {
           method,
           path: encodeTarget(prefix + call.path, keyed.call.query),
-          headers: headersOf(call, body?.contentType),
+          headers: encodeHeaders(call, body?.contentType),
           body: body?.bytes,
         };
       },
@@ -149,12 +148,4 @@ function tokenNeed(
     at: '/as',
     message: 'this API takes only user tokens: set as to {"user": "<open_id>"}',
   };
-}
-
-function headersOf(call: Call, contentType: string | undefined): Record<string, string> {
-  const headers: Record<string, string> = contentType === undefined ? {} : { 'content-type': contentType };
-  for (const [name, value] of Object.entries(call.headers ?? {})) headers[name.toLowerCase()] = value;
-  // The boundary is ours, so a multipart type from outside would not fit the body.
-  if (call.multipart !== undefined && contentType !== undefined) headers['content-type'] = contentType;
-  return headers;
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
-import { type Call, methodOf } from '../../model/call.ts';
+import { type Call, methodOf, methods } from '../../model/call.ts';
 import type { Exchange, Verdict } from '../../model/outcome.ts';
-import { encodeBody, encodeTarget } from '../../model/request-body.ts';
+import { encodeBody, encodeHeaders, encodeTarget } from '../../model/request-body.ts';
 import { transportVerdict } from '../../model/transport-verdict.ts';
 import { askedWaitMs } from '../../operators/retry/retry-after.ts';
 import type { CallPlan, GroupRule, Profile, RateWindow, Repeat } from '../../ports/profile.ts';
@@ -43,6 +43,8 @@ export function httpProfile(options: HttpProfileOptions): Profile {
   const prefix = base.pathname.replace(/\/$/, '');
   // Also without a limit there is a key: a refusal cools it down.
   const limits = [{ key: upstream, windows: options.limits ?? [], label: upstream }];
+  // Paths of a plain upstream are unbounded, so its label is the method alone.
+  const labels = new Map(methods.map((method) => [method, `${method} ${upstream}`]));
 
   const breakerKey = `${base.host}/${upstream}`;
   const { groups = [] } = options;
@@ -55,18 +57,17 @@ export function httpProfile(options: HttpProfileOptions): Profile {
   const plan = (call: Call, id: string): CallPlan => {
     const method = methodOf(call);
     const group = groups.find((one) => one.has(call.path, []))?.name;
-    const repeat: Repeat = method === 'POST' || method === 'PATCH' ? unsafe : { kind: 'always' };
+    const repeat = method === 'POST' || method === 'PATCH' ? unsafe : always;
     return {
-      // Paths of a plain upstream are unbounded, so its label is the method alone.
-      api: `${method} ${upstream}`,
+      api: labels.get(method) ?? method,
       breakerKey: group === undefined ? breakerKey : `${breakerKey}/group/${group}`,
-      ...(group === undefined ? {} : { group }),
+      group,
       limits,
       repeat,
       token: undefined,
-      get request() {
+      request: () => {
         const body = encodeBody(call, id);
-        const headers = headersOf(call, body?.contentType);
+        const headers = encodeHeaders(call, body?.contentType);
         if (repeat.kind === 'keyed' && keyHeader !== undefined) headers[keyHeader] ??= keyOf(id);
         return {
           method,
@@ -80,13 +81,7 @@ export function httpProfile(options: HttpProfileOptions): Profile {
   return { plan, classify: classifyHttp };
 }
 
-function headersOf(call: Call, contentType: string | undefined): Record<string, string> {
-  const headers: Record<string, string> = contentType === undefined ? {} : { 'content-type': contentType };
-  for (const [name, value] of Object.entries(call.headers ?? {})) headers[name.toLowerCase()] = value;
-  // The boundary is ours, so a multipart type from outside would not fit the body.
-  if (call.multipart !== undefined && contentType !== undefined) headers['content-type'] = contentType;
-  return headers;
-}
+const always: Repeat = { kind: 'always' };
 
 /** The same on every attempt, replica and restart. */
 function keyOf(id: string): string {

@@ -150,7 +150,7 @@ function start(work: Claimed, token: Token | undefined, free: () => void, contex
 
   const started = startOf(job, clock);
   const crew = crewOf(job, timeoutMs, context);
-  const request = crew?.request ?? plan.request;
+  const request = crew?.request ?? plan.request();
   const carried = carriedBy(job, started.span, context);
   const headers = Object.assign({}, request.headers, carried, destination.own?.headers(attemptView(job)));
   if (token !== undefined) headers['authorization'] = `Bearer ${token.value}`;

@@ -61,11 +61,11 @@ let sharedSlots: Slots | undefined;
 /** Bugs at the door of an upstream. */
 export const upstreamMutants: readonly Mutant[] = [
   planning('repeats a call without a key whose outcome is unknown', (plan) =>
-    plan.repeat.kind === 'never' ? plannedAnew(plan, { kind: 'always' }, () => plan.request) : plan,
+    plan.repeat.kind === 'never' ? plannedAnew(plan, { kind: 'always' }, () => plan.request()) : plan,
   ),
   planning('makes a new key for each attempt', (plan) =>
     plannedAnew(plan, plan.repeat, () => {
-      const { request } = plan;
+      const request = plan.request();
       if (request.headers['idempotency-key'] !== undefined)
         return { ...request, headers: { ...request.headers, 'idempotency-key': `k${keys++}` } };
       if (request.body === undefined) return request;
@@ -74,7 +74,7 @@ export const upstreamMutants: readonly Mutant[] = [
     }),
   ),
   planning('trusts a key for ever', (plan) =>
-    plan.repeat.kind === 'keyed' ? plannedAnew(plan, { kind: 'keyed', windowMs: Infinity }, () => plan.request) : plan,
+    plan.repeat.kind === 'keyed' ? plannedAnew(plan, { kind: 'keyed', windowMs: Infinity }, () => plan.request()) : plan,
   ),
   {
     name: 'releases a slot twice',

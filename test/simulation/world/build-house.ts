@@ -99,21 +99,11 @@ export function buildHouse(
 
 /** A plan with another repeat rule or request; the request stays lazy. */
 export function plannedAnew(
-  { api, breakerKey, limits, serial, token }: CallPlan,
+  { api, service, breakerKey, limits, serial, token }: CallPlan,
   repeat: CallPlan['repeat'],
-  requestOf: () => CallPlan['request'],
+  request: CallPlan['request'],
 ): CallPlan {
-  return {
-    api,
-    breakerKey,
-    limits,
-    repeat,
-    ...(serial === undefined ? {} : { serial }),
-    token,
-    get request() {
-      return requestOf();
-    },
-  };
+  return { api, service, breakerKey, limits, repeat, serial, token, request };
 }
 
 /** Tells the audit of each plan, and lets keys grow old within minutes instead of hours. */
@@ -127,7 +117,7 @@ function watching(real: Profile, world: World): Profile {
       // Planned once per record that a process has read: what it knows of the call, it knows as long as that lasts.
       const visit = String(++world.audit.attempts.visits);
       const shortened = plannedAnew(plan, repeat, () => {
-        const { request } = plan;
+        const request = plan.request();
         return { ...request, headers: { ...request.headers, [visitHeader]: visit } };
       });
       world.audit.attempts.planned(id, shortened);

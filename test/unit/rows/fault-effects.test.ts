@@ -44,7 +44,7 @@ describe('S000-79: the effect of a fault', () => {
   });
 
   it('503: the declared answer stands in, and the breaker opens', async () => {
-    const call = { id: 'n-1', upstream: 'news', method: 'GET', path: '/items' };
+    const call = { id: 'n-1', upstream: 'news', method: 'GET', path: '/items' } as const;
     const { result, page } = await endedUnder({ kind: '503' }, call);
     expect(result).toMatchObject({ status: 'fallback', source: 'default', response: { body: { items: [] } } });
     expect(result.attempts.length).toBeGreaterThanOrEqual(1);

@@ -40,6 +40,12 @@ describe('classifyFeishu over the whole code catalogue', () => {
     expect(cells).toBeGreaterThan(2_803);
   });
 
+  it('builds no request anew to judge an answer, whose body may be a file', () => {
+    const plan = { ...planFor('im'), request: () => expect.fail('the request was built again') };
+    expect(classifyFeishu(answered(200), plan, wallMs).class).toBe('success');
+    expect(classifyFeishu(answered(400, { code: 99_991_400, msg: 'text' }), plan, wallMs).class).toBe('rate-limited');
+  });
+
   it('obeys every exception that goes by the text', () => {
     for (const entry of codeCatalogue().values()) {
       for (const exception of entry.exceptions) {

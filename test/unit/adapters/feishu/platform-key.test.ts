@@ -9,7 +9,7 @@ import type { Call } from '../../../../src/model/call.ts';
 import { planned, send } from './answers.ts';
 
 const tsv = new URL('../../../../src/adapters/feishu/catalogue/apis.tsv', import.meta.url);
-const bodyOf = (call: Call, id?: string): unknown => JSON.parse(planned(call, id).request.body?.toString() ?? 'null');
+const bodyOf = (call: Call, id?: string): unknown => JSON.parse(planned(call, id).request().body?.toString() ?? 'null');
 const record: Call = { path: '/open-apis/bitable/v1/apps/app1/tables/tbl1/records', body: { fields: {} } };
 const uuid4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -21,7 +21,7 @@ describe('feishuProfile, idempotency key', () => {
 
   it('is a version 4 UUID in the query where the platform wants one', () => {
     const { request, repeat } = planned(record);
-    const key = new URL(request.path, 'http://x').searchParams.get('client_token');
+    const key = new URL(request().path, 'http://x').searchParams.get('client_token');
     expect(key).toMatch(uuid4);
     expect(key).toBe(keyOf('id-1', 'uuid4'));
     expect(repeat).toEqual({ kind: 'keyed', windowMs: 240_000 });
@@ -30,7 +30,7 @@ describe('feishuProfile, idempotency key', () => {
   it("keeps a caller's own key", () => {
     expect(bodyOf({ ...send, body: { receive_id: 'oc_1', uuid: 'mine' } })).toMatchObject({ uuid: 'mine' });
     const { request } = planned({ ...record, query: { client_token: 'mine' } });
-    expect(request.path).toContain('client_token=mine');
+    expect(request().path).toContain('client_token=mine');
   });
 
   it('never makes up the id of a record, and honours it when given', () => {
