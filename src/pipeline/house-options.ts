@@ -25,7 +25,7 @@ export interface HouseOptions {
 /** Defaults of the pipeline. */
 export const houseDefaults: HouseOptions = {
   ringCapacity: 1_024,
-  watermarks: { highItems: 256, lowItems: 64, highBytes: 8 * 1_048_576, lowBytes: 2 * 1_048_576 },
+  watermarks: { highItems: 128, lowItems: 32, highBytes: 8 * 1_048_576, lowBytes: 2 * 1_048_576 },
   totalHighBytes: 32 * 1_048_576,
   laneItems: 2_048,
   parkFullLanes: false,

@@ -19,7 +19,7 @@ describe('loadConfig', () => {
       apps: [],
       logLevel: 'info',
       drainMs: 20_000,
-      worker: { inFlight: 256, ring: { capacity: 1024, highItems: 256, lowItems: 64 } },
+      worker: { inFlight: 256, ring: { capacity: 1024, highItems: 128, lowItems: 32 } },
     });
     expect(config.upstreams['feishu']).toMatchObject({ profile: 'feishu', baseUrl: 'https://open.feishu.cn' });
     expect(warnings).toEqual([]);
