@@ -74,7 +74,9 @@ export const upstreamMutants: readonly Mutant[] = [
     }),
   ),
   planning('trusts a key for ever', (plan) =>
-    plan.repeat.kind === 'keyed' ? plannedAnew(plan, { kind: 'keyed', windowMs: Infinity }, () => plan.request()) : plan,
+    plan.repeat.kind === 'keyed'
+      ? plannedAnew(plan, { kind: 'keyed', windowMs: Infinity }, () => plan.request())
+      : plan,
   ),
   {
     name: 'releases a slot twice',
