@@ -1,5 +1,4 @@
-import type { Message } from 'kafkajs';
-
+import type { OutRecord } from '../../model/record.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Ack } from '../../ports/record-sink.ts';
@@ -9,21 +8,21 @@ import type { SendGate } from './send-gate.ts';
 
 /** A record on its way, and who waits for it. */
 export interface Outgoing {
-  readonly message: Message;
   readonly bytes: number;
   readonly write: {
+    readonly record: OutRecord;
     /** When it was handed over, monotonic milliseconds. */
     readonly sinceMs: number;
     acknowledge(ack: Ack): void;
   };
   /** Asked before it is sent again, of a record that must not stand twice: its offset, or `undefined` when it stands nowhere. */
-  readonly written?: () => Promise<number | undefined>;
+  readonly written?: (() => Promise<number | undefined>) | undefined;
 }
 
 /** What a lane does to the world. */
 export interface LaneWorld {
-  /** Writes messages of this lane; resolves with where the first stands, and when. */
-  readonly send: (messages: Message[]) => Promise<Stored>;
+  /** Writes records of this lane; resolves with where the first stands, and when. */
+  readonly send: (records: readonly OutRecord[]) => Promise<Stored>;
   /** Whether a send failed because it was too large, which no repetition mends. */
   readonly isTooLarge: (error: unknown) => boolean;
   /** What the topic takes, in bytes. */
@@ -94,7 +93,7 @@ export class Lane {
       const count = this.#fitting();
       const batch = this.#queue.slice(0, count);
       try {
-        const { offset, ...dated } = await this.#world.send(batch.map(({ message }) => message)).finally(leave);
+        const { offset, ...dated } = await this.#world.send(batch.map(({ write }) => write.record)).finally(leave);
         this.#failures = 0;
         this.#most = Math.min(mostRecords, this.#most * 2);
         this.#settle(batch, (index) => ({
@@ -149,8 +148,9 @@ export class Lane {
   }
 
   #settle(batch: readonly Outgoing[], ackOf: (index: number) => Ack): void {
-    this.#queue = this.#queue.slice(batch.length);
-    for (const [index, { write }] of batch.entries()) write.acknowledge(ackOf(index));
+    this.#queue.splice(0, batch.length);
+    let index = 0;
+    for (const { write } of batch) write.acknowledge(ackOf(index++));
   }
 
   /** The outcome is unknown: duplicates are possible, a loss is not. Full jitter. */

@@ -1,4 +1,8 @@
-import type { Kafka, Message, Producer } from 'kafkajs';
+import type { Kafka, Producer } from 'kafkajs';
+
+import type { OutRecord } from '../../model/record.ts';
+
+import { messagesOf } from './record.ts';
 
 // Short: around it stands a loop that tries for ever, with a new producer each time.
 const producerRetry = { initialRetryTime: 100, maxRetryTime: 1_000, factor: 0.2, multiplier: 2, retries: 5 };
@@ -9,7 +13,7 @@ interface Connected {
   readonly connected: Promise<void>;
 }
 
-/** Where the first of some messages stands. */
+/** Where the first of some records stands. */
 export interface Stored {
   readonly offset: number;
   /** The broker's date, epoch milliseconds; absent for a topic whose records keep the producer's. */
@@ -29,11 +33,12 @@ export class Producers {
     this.#kafka = kafka;
   }
 
-  /** Writes messages of one partition of one topic, acknowledged by all replicas; resolves with where and when. */
-  async send(destination: string, topic: string, messages: Message[]): Promise<Stored> {
+  /** Writes records to one partition of one topic, acknowledged by all replicas; resolves with where and when. */
+  async send(destination: string, topic: string, partition: number, records: readonly OutRecord[]): Promise<Stored> {
     const used = this.#of(destination);
     try {
       await used.connected;
+      const messages = messagesOf(partition, records);
       const [reply] = await used.producer.send({ topic, messages, acks: -1, timeout: acknowledgeLimitMs });
       if (reply?.baseOffset === undefined) throw new Error('the broker acknowledged without an offset');
       return storedAs(reply.baseOffset, Number(reply.logAppendTime ?? -1));

@@ -1,8 +1,9 @@
-import type { IHeaders, KafkaMessage } from 'kafkajs';
+import type { IHeaders, KafkaMessage, Message } from 'kafkajs';
 
 import type { InRecord, OutRecord, RecordHeaders } from '../../model/record.ts';
 
-import { takesHeaderLists } from './patches.ts';
+import { takesBundles } from './patches.ts';
+import { Bundle } from './produce-request.ts';
 
 const noHeaders: RecordHeaders = [];
 
@@ -37,10 +38,14 @@ function copyOf(value: unknown): Buffer {
   return Buffer.isBuffer(value) ? Buffer.from(value) : Buffer.alloc(0);
 }
 
-/** Headers for the driver's producer: the list as it is where `patches.ts` has mended it, else its own object of names. */
-export function outHeadersOf(headers: RecordHeaders): IHeaders {
-  if (takesHeaderLists()) return headers as unknown as IHeaders;
-  // Without a prototype, so that no name of a header can mean anything.
+/** Records of one partition for the driver's producer: one bundle where `patches.ts` has mended it, else messages of its own. */
+export function messagesOf(partition: number, records: readonly OutRecord[]): Message[] {
+  if (takesBundles()) return [new Bundle(partition, records)];
+  return records.map(({ key, value, headers }) => ({ partition, key, value, headers: outHeadersOf(headers) }));
+}
+
+/** The driver's own form: an object of names, without a prototype, so that no name of a header can mean anything. */
+function outHeadersOf(headers: RecordHeaders): IHeaders {
   const out = Object.create(null) as Record<string, Buffer | Buffer[]>;
   for (const [name, value] of headers) {
     const before = out[name];

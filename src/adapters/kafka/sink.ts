@@ -18,7 +18,7 @@ import { Lane, type Outgoing } from './lane.ts';
 import { OpenWrites } from './open-writes.ts';
 import { Producers } from './producers.ts';
 import { clusterLook, Pulse } from './pulse.ts';
-import { outHeadersOf, wireSizeOf } from './record.ts';
+import { wireSizeOf } from './record.ts';
 import { SendGate } from './send-gate.ts';
 import { TopicSizes } from './topic-sizes.ts';
 import { Write } from './write.ts';
@@ -165,8 +165,9 @@ class LaneSink implements KafkaSink {
 
   #place(destination: Destination, partitions: number, write: Write): void {
     const { topic, lanes } = destination;
-    const { key, value, headers } = write.record;
-    const wanted = write.record.partition ?? (key === null ? destination.spread++ : partitionFor(key, partitions));
+    const { record } = write;
+    const { key } = record;
+    const wanted = record.partition ?? (key === null ? destination.spread++ : partitionFor(key, partitions));
     // A topic that was given fewer partitions than its twin loses the order, never a record.
     const partition = wanted % partitions;
     let lane = lanes.get(partition);
@@ -174,16 +175,15 @@ class LaneSink implements KafkaSink {
       lane = this.#openLane(topic, partition);
       lanes.set(partition, lane);
     }
-    const message = { partition, key, value, headers: outHeadersOf(headers) };
-    lane.push({ message, bytes: wireSizeOf(write.record), write, ...this.#onceOnly(write.record) });
+    lane.push({ bytes: wireSizeOf(record), write, written: this.#onceOnly(record) });
   }
 
-  #onceOnly({ topic, key, headers }: OutRecord): Pick<Outgoing, 'written'> {
+  #onceOnly({ topic, key, headers }: OutRecord): Outgoing['written'] {
     const { once, clock } = this.#options;
     const name = once?.topics.has(topic) === true ? eventName(headers) : undefined;
-    if (once === undefined || name === undefined || key === null) return {};
+    if (once === undefined || name === undefined || key === null) return undefined;
     const sinceMs = clock.wall() - clockSkewMs;
-    return { written: async () => (await once.finder.locate({ topic, key, name, sinceMs }))?.offset };
+    return async () => (await once.finder.locate({ topic, key, name, sinceMs }))?.offset;
   }
 
   #openLane(topic: string, partition: number): Lane {
@@ -192,8 +192,8 @@ class LaneSink implements KafkaSink {
     const place = `${topic}/${partition}`;
     return new Lane(partition, {
       gate: this.#gate,
-      send: async (messages) => {
-        const stored = await this.#producers.send(destination, topic, messages);
+      send: async (records) => {
+        const stored = await this.#producers.send(destination, topic, partition, records);
         this.#pulse.felt();
         this.#failing.worked(place);
         return stored;

@@ -1,16 +1,11 @@
 import type { KafkaMessage } from 'kafkajs';
 
 import { crc32c } from './crc32c.ts';
-
-// Fields of a record batch, version 2 (KIP-98), from its beginning.
-const lengthAt = 8;
-const sumAt = 17;
-const summedFrom = 21;
-const headBytes = 12;
+import { countedFrom, lengthAt, sumAt, summedFrom } from './wire-batch.ts';
 
 /** Why a batch must not be read, `undefined` for a sound one and for one that was cut. */
 export function damageOf(bytes: Buffer, at: number): string | undefined {
-  const end = at + headBytes + bytes.readInt32BE(at + lengthAt);
+  const end = at + countedFrom + bytes.readInt32BE(at + lengthAt);
   if (end > bytes.length || end < at + summedFrom) return undefined;
   const written = bytes.readUInt32BE(at + sumAt);
   if (crc32c(bytes, at + summedFrom, end) === written) return undefined;

@@ -29,14 +29,15 @@ type Bytes = Buffer | string | null | undefined;
 
 /** A record as it is handed to kafkajs's producer. Headers: a list, or its own form, an object of values or lists. */
 export interface UnencodedRecord {
-  readonly offsetDelta?: number;
-  readonly timestampDelta?: number;
   readonly key?: Bytes;
   readonly value?: Bytes;
   readonly headers?: readonly (readonly [string, Bytes])[] | Readonly<Record<string, Bytes | readonly Bytes[]>>;
 }
 
 const logAppendTime = 1;
+// What is as short is read and written by hand: to call into the engine costs more.
+const shortBytes = 32;
+const lastOfOneByte = 0x7f;
 
 /** Reads one record; headers come as a list of names and values in the order they were written. */
 export function decodeRecord(decoder: Decoder, batch: BatchContext): object {
@@ -55,31 +56,48 @@ export function decodeRecord(decoder: Decoder, batch: BatchContext): object {
   return { magicByte, attributes, timestamp, offset, key, value, headers, isControlRecord, batchContext: batch };
 }
 
-/** Writes one record into a single buffer of the right size, in the shape that kafkajs takes for an encoder of its own. */
-export function encodeRecord(record: UnencodedRecord): { readonly buf: Buffer; readonly buffer: Buffer } {
-  const { offsetDelta = 0, timestampDelta = 0 } = record;
-  const key = bytesOf(record.key);
-  const value = bytesOf(record.value);
+/** Bytes of a record without its length in front: what {@link writeRecord} must be told. */
+export function bodyBytesOf(record: UnencodedRecord, offsetDelta: number, sinceFirstMs: number): number {
   const headers = listOf(record.headers);
-  let body = 1 + sizeOfNumber(timestampDelta) + sizeOfNumber(offsetDelta) + sizeOfBytes(key) + sizeOfBytes(value);
-  body += sizeOfNumber(headers.length);
-  for (const [name, header] of headers) body += sizeOfBytes(name) + sizeOfBytes(header);
-  const buf = Buffer.allocUnsafe(sizeOfNumber(body) + body);
-  let at = writeNumber(buf, 0, body);
-  buf[at++] = 0;
-  at = writeNumber(buf, at, timestampDelta);
-  at = writeNumber(buf, at, offsetDelta);
-  at = writeBytes(buf, at, key);
-  at = writeBytes(buf, at, value);
-  at = writeNumber(buf, at, headers.length);
-  for (const [name, header] of headers) at = writeBytes(buf, writeBytes(buf, at, name), header);
-  return { buf, buffer: buf };
+  let bytes = 1 + sizeOfNumber(sinceFirstMs) + sizeOfNumber(offsetDelta) + sizeOfNumber(headers.length);
+  bytes += sizeOfBytes(record.key) + sizeOfBytes(record.value);
+  for (const [name, value] of headers) bytes += sizeOfBytes(name) + sizeOfBytes(value);
+  return bytes;
 }
 
-function listOf(headers: UnencodedRecord['headers']): (readonly [Buffer, Buffer | null])[] {
-  if (headers === undefined) return [];
-  const entries = isList(headers) ? headers : Object.entries(headers).flatMap(([name, values]) => named(name, values));
-  return entries.map(([name, value]) => [Buffer.from(name), bytesOf(value)]);
+/** Writes a record with its length at `at`; returns where it ends. */
+export function writeRecord(
+  buf: Buffer,
+  at: number,
+  record: UnencodedRecord,
+  bodyBytes: number,
+  offsetDelta: number,
+  sinceFirstMs: number,
+): number {
+  const headers = listOf(record.headers);
+  at = writeNumber(buf, at, bodyBytes);
+  buf[at++] = 0;
+  at = writeNumber(buf, at, sinceFirstMs);
+  at = writeNumber(buf, at, offsetDelta);
+  at = writeBytes(buf, at, record.key);
+  at = writeBytes(buf, at, record.value);
+  at = writeNumber(buf, at, headers.length);
+  for (const [name, value] of headers) at = writeBytes(buf, writeBytes(buf, at, name), value);
+  return at;
+}
+
+/** Bytes of a number: 1 to 10. */
+export function sizeOfNumber(value: number): number {
+  let size = 1;
+  for (let rest = zigzag(value); rest >= 128; rest = Math.floor(rest / 128)) size += 1;
+  return size;
+}
+
+const noHeaders: readonly (readonly [string, Bytes])[] = [];
+
+function listOf(headers: UnencodedRecord['headers']): readonly (readonly [string, Bytes])[] {
+  if (headers === undefined) return noHeaders;
+  return isList(headers) ? headers : Object.entries(headers).flatMap(([name, values]) => named(name, values));
 }
 
 function isList(headers: NonNullable<UnencodedRecord['headers']>): headers is readonly (readonly [string, Bytes])[] {
@@ -90,26 +108,33 @@ function named(name: string, values: Bytes | readonly Bytes[]): [string, Bytes][
   return (Array.isArray(values) ? values : [values]).map((value: Bytes) => [name, value]);
 }
 
-function bytesOf(value: Bytes): Buffer | null {
-  if (value === null || value === undefined) return null;
-  return Buffer.isBuffer(value) ? value : Buffer.from(value);
+function sizeOfBytes(bytes: Bytes): number {
+  if (bytes === null || bytes === undefined) return 1;
+  const length = lengthOf(bytes);
+  return sizeOfNumber(length) + length;
 }
 
-function sizeOfBytes(bytes: Buffer | null): number {
-  return bytes === null ? 1 : sizeOfNumber(bytes.length) + bytes.length;
+function writeBytes(buf: Buffer, at: number, bytes: Bytes): number {
+  if (bytes === null || bytes === undefined) return writeNumber(buf, at, -1);
+  const length = lengthOf(bytes);
+  at = writeNumber(buf, at, length);
+  if (typeof bytes === 'string') writeText(buf, at, bytes, length);
+  else if (length <= shortBytes) for (let i = 0; i < length; i++) buf[at + i] = bytes[i] ?? 0;
+  else buf.set(bytes, at);
+  return at + length;
 }
 
-function writeBytes(buf: Buffer, at: number, bytes: Buffer | null): number {
-  if (bytes === null) return writeNumber(buf, at, -1);
-  const start = writeNumber(buf, at, bytes.length);
-  bytes.copy(buf, start);
-  return start + bytes.length;
+function writeText(buf: Buffer, at: number, text: string, bytes: number): void {
+  // As long in bytes as in characters: all of them are of one byte.
+  if (bytes === text.length && bytes <= shortBytes) for (let i = 0; i < bytes; i++) buf[at + i] = text.charCodeAt(i);
+  else buf.write(text, at);
 }
 
-function sizeOfNumber(value: number): number {
-  let size = 1;
-  for (let rest = zigzag(value); rest >= 128; rest = Math.floor(rest / 128)) size += 1;
-  return size;
+function lengthOf(bytes: Buffer | string): number {
+  if (typeof bytes !== 'string') return bytes.length;
+  if (bytes.length > shortBytes) return Buffer.byteLength(bytes);
+  for (let i = 0; i < bytes.length; i++) if (bytes.charCodeAt(i) > lastOfOneByte) return Buffer.byteLength(bytes);
+  return bytes.length;
 }
 
 function writeNumber(buf: Buffer, at: number, value: number): number {

@@ -1,9 +1,9 @@
-import type { Message } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
 
 import { Lane } from '../../../../src/adapters/kafka/lane.ts';
 import type { Stored } from '../../../../src/adapters/kafka/producers.ts';
 import { SendGate } from '../../../../src/adapters/kafka/send-gate.ts';
+import type { OutRecord } from '../../../../src/model/record.ts';
 import type { Ack } from '../../../../src/ports/record-sink.ts';
 import { VirtualTime } from '../../../support/virtual-time.ts';
 
@@ -24,8 +24,8 @@ function stage(
   const acks = new Map<string, Ack>();
   let outstanding = 0;
   let mostOutstanding = 0;
-  const send = async (messages: Message[]): Promise<Stored> => {
-    const values = messages.map(({ value }) => String(value));
+  const send = async (records: readonly OutRecord[]): Promise<Stored> => {
+    const values = records.map(({ value }) => String(value));
     const failure = options.failures?.[sends.length];
     sends.push(values);
     mostOutstanding = Math.max(mostOutstanding, ++outstanding);
@@ -51,15 +51,16 @@ function stage(
   const push = (...values: string[]) => {
     for (const value of values) {
       lane.push({
-        message: { value },
         bytes: value.length,
-        write: { sinceMs: time.now(), acknowledge: (ack) => acks.set(value, ack) },
+        write: { record: recordOf(value), sinceMs: time.now(), acknowledge: (ack) => acks.set(value, ack) },
         written: () => Promise.resolve(state.written),
       });
     }
   };
   return { time, sends, log, acks, waits, state, lane, push, most: () => mostOutstanding };
 }
+
+const recordOf = (value: string): OutRecord => ({ topic: 't', key: null, value: Buffer.from(value), headers: [] });
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `r${index}`);
 
@@ -177,9 +178,8 @@ describe('Lane', () => {
     const asked: string[] = [];
     const once = (value: string, offset: number | undefined) =>
       lane.push({
-        message: { value },
         bytes: 1,
-        write: { sinceMs: 0, acknowledge: (ack) => acks.set(value, ack) },
+        write: { record: recordOf(value), sinceMs: 0, acknowledge: (ack) => acks.set(value, ack) },
         written: () => {
           asked.push(value);
           return Promise.resolve(offset);

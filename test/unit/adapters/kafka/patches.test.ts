@@ -3,11 +3,14 @@ import { createRequire } from 'node:module';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { patchKafkajs } from '../../../../src/adapters/kafka/patches.ts';
+import { Bundle } from '../../../../src/adapters/kafka/produce-request.ts';
 import { noLogger } from '../../../support/silent.ts';
 
 interface Encoded {
   readonly buffer: Buffer;
 }
+
+type Produce = (options: object) => { readonly request: { encode(): Promise<Encoded> } };
 
 interface Decoded {
   readonly offset: string;
@@ -32,6 +35,13 @@ describe('patchKafkajs', () => {
     const size = Buffer.alloc(4);
     size.writeInt32BE(buffer.length);
     return Buffer.concat([size, buffer]);
+  };
+  /** What is written of messages to partition 3 of the topic `t`, from the size of the batch on. */
+  const written = async (messages: object[]): Promise<Buffer> => {
+    const { protocol: version } = load<{ protocol: (of: { version: number }) => Produce }>('requests/produce');
+    const topicData = [{ topic: 't', partitions: [{ partition: '3', messages, firstSequence: 0 }] }];
+    const { buffer } = await version({ version: 7 })({ acks: -1, timeout: 1_000, topicData }).request.encode();
+    return buffer.subarray(23);
   };
   const read = async (bytes: Buffer): Promise<Decoded[]> => {
     const Decoder = load<new (bytes: Buffer) => unknown>('decoder');
@@ -70,19 +80,26 @@ describe('patchKafkajs', () => {
       ['a', null],
     ];
     const fields = { key: Buffer.alloc(0), value: Buffer.alloc(20_000, 7), headers };
-    const records = [0, -5, 70_000, 3 * 2 ** 33].map((timestampDelta, offsetDelta) =>
-      record({ ...fields, timestampDelta, offsetDelta }),
-    );
-    const decoded = await read(await bytesOf(records));
-    expect(decoded.map(({ timestamp }) => Number(timestamp))).toEqual([1_000, 995, 71_000, 1_000 + 3 * 2 ** 33]);
+    const times = [100_000, 99_995, 170_000, 100_000 + 3 * 2 ** 33];
+    const decoded = await read(await written(times.map((timestamp) => ({ ...fields, timestamp }))));
+    expect(decoded.map(({ timestamp }) => Number(timestamp))).toEqual(times);
     for (const one of decoded) expect(one).toMatchObject({ key: fields.key, value: fields.value, headers });
   });
 
-  it('puts the checksum of the driver on what it writes', async () => {
-    const sumAt = 4 + 17;
-    const batch = await bytesOf([record({ value: Buffer.alloc(5_000, 'larkspur') })]);
-    const theirs = load<(bytes: Buffer) => number>('recordBatch/crc32C/crc32C');
-    expect(batch.readInt32BE(sumAt)).toBe(theirs(batch.subarray(sumAt + 4)));
+  it('writes all records of a bundle, in their order', async () => {
+    const records = Array.from({ length: 300 }, (_, index) => ({ key: null, value: Buffer.from(`v${index}`) }));
+    const decoded = await read(await written([new Bundle(3, records)]));
+    expect(decoded.map(({ value }) => String(value))).toEqual(records.map(({ value }) => String(value)));
+    expect(decoded.map(({ offset }) => Number(offset))).toEqual(records.map((_, index) => index));
+  });
+
+  it('grows an encoder by what is needed, with nothing lost and nothing added', () => {
+    const Encoder = load<new () => Encoded & { writeBuffer(bytes: Buffer): void; size(): number }>('encoder');
+    const encoder = new Encoder();
+    const pieces = [500, 11, 1, 2, 70_000, 3, 0, 600].map((size, index) => Buffer.alloc(size, index + 1));
+    for (const piece of pieces) encoder.writeBuffer(piece);
+    expect(encoder.buffer.equals(Buffer.concat(pieces))).toBe(true);
+    expect(encoder.size()).toBe(71_117);
   });
 
   it('leaves out the last batch when it was cut', async () => {
