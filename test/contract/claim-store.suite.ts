@@ -7,6 +7,7 @@ import { only } from '../support/only.ts';
 import { claimStoreCancel } from './claim-store-cancel.suite.ts';
 import { claimStoreCrowd } from './claim-store-crowd.suite.ts';
 import { claimStoreRounds } from './claim-store-rounds.suite.ts';
+import { claimStoreTexts } from './claim-store-texts.suite.ts';
 
 /** How many random histories are tried, by what one costs. */
 export interface ClaimStoreSuiteOptions {
@@ -207,5 +208,6 @@ export function claimStoreSuite(
     claimStoreRounds(() => bench);
     claimStoreCancel(() => bench);
     claimStoreCrowd(() => bench, histories);
+    claimStoreTexts(() => bench, histories);
   });
 }

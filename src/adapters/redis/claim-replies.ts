@@ -13,6 +13,8 @@ export function readFlag(reply: ReplyReader): boolean {
 export function readClaim(reply: ReplyReader): ClaimReply {
   const code = reply.number();
   switch (code) {
+    case 0:
+      return { kind: 'granted', fence: 1, firstSentAgoMs: undefined, takeovers: 0 };
     case 1: {
       const fence = reply.number();
       const agoMs = reply.number();

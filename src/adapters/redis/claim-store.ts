@@ -69,14 +69,15 @@ export class RedisClaimStore implements ClaimStore {
   readonly #connection: RedisConnection;
   readonly #batches: StepBatches;
   readonly #replicated: ReplicatedClaims | undefined;
-  readonly #keyPrefix: string;
+  /** Of the keys of each tag. */
+  readonly #prefixes: readonly string[];
   readonly #noncePrefix = randomBytes(6).toString('base64url');
   #steps = 0;
 
   constructor(connection: RedisConnection, logger: Logger, options: ClaimStoreOptions = {}) {
     const { keyPrefix = 'larkspur:', now, replicas } = options;
     this.#connection = connection;
-    this.#keyPrefix = keyPrefix;
+    this.#prefixes = Array.from({ length: tags }, (_, tag) => `${keyPrefix}claim:{${tag}}:`);
     const before = () => [now?.() ?? '', maxTakeovers];
     this.#batches = new StepBatches(connection, loadScript('claims'), before, logger);
     if (replicas === undefined) return;
@@ -108,15 +109,15 @@ export class RedisClaimStore implements ClaimStore {
       return { kind: 'pending', waitMs: askAgainMs };
     };
     return light((observer) => {
-      const args = ['c', this.#nonce(), origin, Math.ceil(leaseMs), lifeOf(ttlMs), sent ? 1 : 0, round];
-      return this.#ask(id, args, { bytes: 0, read, observer, unwanted: giveBack }, replicated?.batches);
+      const head = `c ${this.#nonce()} ${Math.ceil(leaseMs)} ${lifeOf(ttlMs)} ${sent ? 1 : 0} ${round} `;
+      return this.#ask(id, head + origin, { bytes: 0, read, observer, unwanted: giveBack }, replicated?.batches);
     });
   }
 
   extend(claims: readonly Claim[], leaseMs: number): Observable<readonly boolean[]> {
     const flags$ = claims.map(({ id, fence }) =>
       light<boolean>((observer) =>
-        this.#ask(id, ['e', fence, Math.ceil(leaseMs)], { bytes: 0, read: readFlag, observer }),
+        this.#ask(id, `e ${fence} ${Math.ceil(leaseMs)}`, { bytes: 0, read: readFlag, observer }),
       ),
     );
     return flags$.length === 0 ? of([]) : forkJoin(flags$);
@@ -124,18 +125,18 @@ export class RedisClaimStore implements ClaimStore {
 
   finish({ claim, state, result, delayMs, ttlMs, nothingActed = false }: Finish): Observable<boolean> {
     return light((observer) => {
-      const step = ['f', this.#nonce(), claim.fence, stateLetters[state], result, Math.ceil(delayMs), lifeOf(ttlMs)];
-      const args = [...step, nothingActed ? 1 : 0];
-      return this.#ask(claim.id, args, { bytes: result.length, read: readFlag, observer });
+      const times = `${Math.ceil(delayMs)} ${lifeOf(ttlMs)}`;
+      const head = `f ${this.#nonce()} ${claim.fence} ${stateLetters[state]} ${times} ${nothingActed ? 1 : 0} `;
+      return this.#ask(claim.id, head + result, { bytes: result.length, read: readFlag, observer });
     });
   }
 
   view(id: string): Observable<ClaimView> {
-    return light((observer) => this.#ask(id, ['v'], { bytes: 0, read: readView, observer }));
+    return light((observer) => this.#ask(id, 'v', { bytes: 0, read: readView, observer }));
   }
 
   cancel(id: string, ttlMs: number): Observable<Cancelled> {
-    return light((observer) => this.#ask(id, ['x', lifeOf(ttlMs)], { bytes: 0, read: readCancelled, observer }));
+    return light((observer) => this.#ask(id, `x ${lifeOf(ttlMs)}`, { bytes: 0, read: readCancelled, observer }));
   }
 
   ready(): boolean {
@@ -148,9 +149,9 @@ export class RedisClaimStore implements ClaimStore {
     this.#replicated?.batches.close();
   }
 
-  #ask<A>(id: string, args: readonly (string | number)[], asking: Asking<A>, batches = this.#batches): Unsubscribable {
-    const tag = String(crc32(id) % tags);
-    const step = new ClaimStep(`${this.#keyPrefix}claim:{${tag}}:${id}`, tag, args, asking);
+  #ask<A>(id: string, text: string, asking: Asking<A>, batches = this.#batches): Unsubscribable {
+    const tag = crc32(id) % tags;
+    const step = new ClaimStep((this.#prefixes[tag] ?? '') + id, String(tag), [text], asking);
     batches.add(step);
     return step;
   }

@@ -3,14 +3,16 @@
 -- KEYS[i]  key of the id of step i
 -- ARGV[1]  now in epoch milliseconds, or '' for the server's own clock (tests give one)
 -- ARGV[2]  takeovers after which a claim is DEAD
--- ARGV[3...]  per step its word and arguments:
---   c nonce origin leaseMs ttlMs sent(0|1) round        claim
+-- ARGV[2 + i]  step i in one text, for every argument costs its sender more than it costs here to take the text apart.
+--   Between fields is one space. Only origin and result come from elsewhere: they stand last, so any text may be in them.
+--   c nonce leaseMs ttlMs sent(0|1) round origin        claim
 --   e fence leaseMs                                     extend
---   f nonce fence state(F|P|D) result delayMs ttlMs nothingActed(0|1)   finish
+--   f nonce fence state(F|P|D) delayMs ttlMs nothingActed(0|1) result   finish
 --   v                                                   view
 --   x ttlMs                                             cancel
 -- Reply: one flat list, per step
---   claim   1 fence firstSentAgoMs(-1: never) takeovers cancelled(0|1) | 2 origin result | 3 waitMs | 4 origin result | 5 waitMs
+--   claim   0 (fence 1, as if nobody had ever asked) | 1 fence firstSentAgoMs(-1: never) takeovers cancelled(0|1)
+--           | 2 origin result | 3 waitMs | 4 origin result | 5 waitMs
 --   extend, finish   1 | 0
 --   view    0 unknown | 1 pending | 2 failed | 3 origin result | 4 origin result
 --   cancel  0 ended | 1 kept | 2 somebody may have sent it
@@ -29,7 +31,6 @@ local maxTakeovers = tonumber(ARGV[2])
 local unwanted = 'c'
 local reply = {}
 local n = 0
-local at = 3
 
 local function tell(value)
   n = n + 1
@@ -51,21 +52,24 @@ local function load(key)
 end
 
 local function grant(key, fence, round, takeovers, firstSent, nonce, origin, lease, ttl, sent, wish)
-  tell(1)
-  tell(fence)
-  tell(firstSent == 0 and -1 or now - firstSent)
-  tell(takeovers)
-  tell(wish == unwanted and 1 or 0)
+  if fence == 1 and firstSent == 0 and takeovers == 0 and wish == '' then
+    tell(0)
+  else
+    tell(1)
+    tell(fence)
+    tell(firstSent == 0 and -1 or now - firstSent)
+    tell(takeovers)
+    tell(wish == unwanted and 1 or 0)
+  end
   -- What nobody wants is not going to be sent.
   if firstSent == 0 and sent and wish ~= unwanted then firstSent = now end
   store(key, 'W', fence, round, takeovers, now + lease, firstSent, nonce, origin, wish, 'PX', math.max(ttl, lease))
 end
 
-local function claim(key)
-  local nonce, origin = ARGV[at], ARGV[at + 1]
-  local lease, ttl, sent = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4] == '1'
-  local asked = tonumber(ARGV[at + 5])
-  at = at + 6
+local function claim(key, step)
+  local nonce, lease, ttl, sent, asked, rest = string.match(step, '^c (%S+) (%S+) (%S+) (%S+) (%S+) ()')
+  local origin = string.sub(step, rest)
+  lease, ttl, sent, asked = tonumber(lease), tonumber(ttl), sent == '1', tonumber(asked)
   local state, fence, seen, takeovers, untilMs, firstSent, mark, owner, result = load(key)
   if not state then return grant(key, 1, asked, 0, 0, nonce, origin, lease, ttl, sent, '') end
   local round = math.max(seen, asked)
@@ -101,9 +105,9 @@ local function claim(key)
   return grant(key, fence + 1, round, takeovers + 1, firstSent, nonce, origin, lease, ttl, sent, result)
 end
 
-local function extend(key)
-  local mine, lease = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-  at = at + 2
+local function extend(key, step)
+  local mine, lease = string.match(step, '^e (%S+) (%S+)')
+  mine, lease = tonumber(mine), tonumber(lease)
   local state, fence, round, takeovers, _, firstSent, mark, origin, wish = load(key)
   if state ~= 'W' or fence ~= mine then return tell(0) end
   store(key, state, fence, round, takeovers, now + lease, firstSent, mark, origin, wish, 'KEEPTTL')
@@ -111,10 +115,10 @@ local function extend(key)
   tell(1)
 end
 
-local function finish(key)
-  local nonce, mine, ending, result = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
-  local delay, ttl, nothingActed = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6] == '1'
-  at = at + 7
+local function finish(key, step)
+  local nonce, mine, ending, delay, ttl, nothingActed, rest =
+    string.match(step, '^f (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) ()')
+  mine, delay, ttl, nothingActed = tonumber(mine), tonumber(delay), tonumber(ttl), nothingActed == '1'
   local state, fence, round, takeovers, _, firstSent, mark, origin, wish = load(key)
   if state == ending and fence == mine and mark == nonce then return tell(1) end
   if state ~= 'W' or fence ~= mine then return tell(0) end
@@ -124,7 +128,7 @@ local function finish(key)
     if nothingActed and wish == unwanted then delay = 0 end
     store(key, 'F', fence, round, takeovers, now + delay, firstSent, nonce, origin, wish, 'PX', math.max(ttl, delay))
   else
-    store(key, ending, fence, round, takeovers, 0, firstSent, nonce, origin, result, 'PX', ttl)
+    store(key, ending, fence, round, takeovers, 0, firstSent, nonce, origin, string.sub(step, rest), 'PX', ttl)
   end
   tell(1)
 end
@@ -140,9 +144,8 @@ local function view(key)
 end
 
 -- Nobody wants the call any more: whoever is granted it next is told so.
-local function cancel(key)
-  local ttl = tonumber(ARGV[at])
-  at = at + 1
+local function cancel(key, step)
+  local ttl = tonumber(string.match(step, '^x (%S+)'))
   local state, fence, round, takeovers, untilMs, firstSent, mark, origin = load(key)
   if state == 'P' or state == 'D' then return tell(0) end
   if not state then
@@ -157,9 +160,8 @@ local function cancel(key)
 end
 
 local steps = { c = claim, e = extend, f = finish, v = view, x = cancel }
-for i = 1, #KEYS do
-  local step = steps[ARGV[at]]
-  at = at + 1
-  step(KEYS[i])
+for i, key in ipairs(KEYS) do
+  local step = ARGV[2 + i]
+  steps[string.sub(step, 1, 1)](key, step)
 end
 return reply
