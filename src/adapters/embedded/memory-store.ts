@@ -54,11 +54,12 @@ export class MemoryStore implements Store {
 }
 
 class MemoryLog implements BlobLog {
-  // A Map keeps insertion order, which is offset order; its oldest key is the first offset.
   readonly #blobs = new Map<number, Buffer>();
+  #first = 0;
   #last: number | undefined;
 
   put(offset: number, blob: Buffer): void {
+    if (this.#blobs.size === 0 || offset < this.#first) this.#first = offset;
     this.#blobs.set(offset, blob);
     this.#last = offset;
   }
@@ -73,7 +74,10 @@ class MemoryLog implements BlobLog {
   }
 
   first(): number | undefined {
-    return this.#blobs.keys().next().value;
+    if (this.#blobs.size === 0) return undefined;
+    // Not the map's first key: the engine searches for that past all that was removed before it.
+    while (!this.#blobs.has(this.#first)) this.#first++;
+    return this.#first;
   }
 
   last(): number | undefined {

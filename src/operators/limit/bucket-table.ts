@@ -2,6 +2,7 @@ import type { LimitKey } from '../../ports/profile.ts';
 
 import { Bucket } from './bucket.ts';
 import type { Earliest } from './taken.ts';
+import { Walk } from './walk.ts';
 
 /** One bucket with a name, for metrics. */
 export interface BucketUse {
@@ -19,6 +20,7 @@ export class BucketTable {
   readonly #stretchMs: number;
   readonly #maxBuckets: number;
   readonly #byKey = new Map<string, Bucket>();
+  readonly #walk = new Walk(this.#byKey);
 
   constructor(stretchMs: number, maxBuckets: number) {
     this.#stretchMs = stretchMs;
@@ -80,13 +82,11 @@ export class BucketTable {
     return [...byLabel.values()];
   }
 
-  /** Looks at the few oldest: idle ones go, others move to the end of the row, so a look costs the same always. */
+  /** Looks at a few in turn: idle ones go. */
   #makeRoom(nowMs: number): void {
-    let left = Math.min(lookedAt, this.#byKey.size);
-    for (const [key, bucket] of this.#byKey) {
-      if (left-- === 0) return;
-      this.#byKey.delete(key);
-      if (!bucket.idle(nowMs)) this.#byKey.set(key, bucket);
+    for (let looked = 0; looked < lookedAt; looked++) {
+      const [key, bucket] = this.#walk.next() ?? [];
+      if (key !== undefined && bucket?.idle(nowMs) === true) this.#byKey.delete(key);
     }
   }
 }

@@ -1,3 +1,5 @@
+import { Walk } from './walk.ts';
+
 // Looking at a few old keys for each new one keeps the cost of a new key constant, however many are active.
 const lookedAt = 8;
 
@@ -8,6 +10,7 @@ const lookedAt = 8;
 export class CoolDowns {
   readonly #max: number;
   readonly #untilMs = new Map<string, number>();
+  readonly #walk = new Walk(this.#untilMs);
   #seenMs = -Infinity;
 
   /** @param max keys kept without need; default 10,000 */
@@ -43,12 +46,9 @@ export class CoolDowns {
   }
 
   #makeRoom(): void {
-    let left = Math.min(lookedAt, this.#untilMs.size);
-    for (const [key, untilMs] of this.#untilMs) {
-      if (left-- === 0) return;
-      this.#untilMs.delete(key);
-      // An active one goes to the end of the row, so the next look finds others.
-      if (untilMs > this.#seenMs) this.#untilMs.set(key, untilMs);
+    for (let looked = 0; looked < lookedAt; looked++) {
+      const [key, untilMs = Infinity] = this.#walk.next() ?? [];
+      if (key !== undefined && untilMs <= this.#seenMs) this.#untilMs.delete(key);
     }
   }
 }

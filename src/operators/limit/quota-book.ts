@@ -3,6 +3,7 @@ import type { BucketView, QuotaAnswer, QuotaRefusal } from '../../ports/quota-lo
 
 import { Learned } from './learned.ts';
 import { defaultStretchMs, spreadRule, stretchedMs } from './options.ts';
+import { Walk } from './walk.ts';
 
 const { leastLimit, longestWindowMs, atOnce, evenness } = spreadRule;
 
@@ -37,6 +38,7 @@ export class QuotaBook {
   readonly #stretchMs: number;
   readonly #maxBuckets: number;
   readonly #buckets = new Map<string, Bucket>();
+  readonly #walk = new Walk(this.#buckets);
 
   constructor({ stretchMs = defaultStretchMs, maxBuckets = 10_000 }: QuotaBookOptions = {}) {
     this.#stretchMs = stretchMs;
@@ -165,15 +167,18 @@ export class QuotaBook {
     return bucket;
   }
 
-  /** Looks at the few oldest: idle ones go, others move to the end of the row, so a look costs the same always. */
+  /** Looks at a few in turn: idle ones go. */
   #makeRoom(nowMs: number): void {
-    let left = Math.min(lookedAt, this.#buckets.size);
-    for (const [key, bucket] of this.#buckets) {
-      if (left-- === 0) return;
-      this.#buckets.delete(key);
-      const idle = [...bucket.windows.keys()].every((windowMs) => count(this.#current(bucket, windowMs, nowMs)) === 0);
-      if (!idle || bucket.coolUntilMs > nowMs || bucket.learned.factor < 1) this.#buckets.set(key, bucket);
+    for (let looked = 0; looked < lookedAt; looked++) {
+      const [key, bucket] = this.#walk.next() ?? [];
+      if (key !== undefined && bucket !== undefined && this.#isIdle(bucket, nowMs)) this.#buckets.delete(key);
     }
+  }
+
+  #isIdle(bucket: Bucket, nowMs: number): boolean {
+    if (bucket.coolUntilMs > nowMs || bucket.learned.factor < 1) return false;
+    for (const windowMs of bucket.windows.keys()) if (count(this.#current(bucket, windowMs, nowMs)) > 0) return false;
+    return true;
   }
 }
 
