@@ -1,27 +1,20 @@
+import { LRUCache } from 'lru-cache';
+
 /**
  * Ids accepted lately, so that a client which asks before a worker has begun hears "pending", not "unknown". Bounded:
  * the oldest give way. Only what this process accepted; another one answers "unknown" for that short while.
  */
 export class RecentIds {
-  readonly #capacity: number;
-  // Sets keep the order of insertion, so the first one is the oldest.
-  readonly #ids = new Set<string>();
+  readonly #ids: LRUCache<string, true>;
 
   /** @param capacity ids remembered, 1 or more */
   constructor(capacity: number) {
-    this.#capacity = capacity;
+    this.#ids = new LRUCache({ max: capacity });
   }
 
   /** Remembers an id as the newest. */
   add(id: string): void {
-    this.#ids.delete(id);
-    this.#ids.add(id);
-    if (this.#ids.size > this.#capacity) {
-      for (const oldest of this.#ids) {
-        this.#ids.delete(oldest);
-        break;
-      }
-    }
+    this.#ids.set(id, true);
   }
 
   has(id: string): boolean {

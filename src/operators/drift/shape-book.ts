@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** What a field of JSON may be; `null` and absence fit every type. */
 export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array';
 
@@ -40,7 +42,7 @@ const mostItems = 3;
  * field is told of once; one that varied from the start never is. Bounded: the shapes not looked at for the longest go first.
  */
 export class ShapeBook {
-  readonly #shapes = new Map<string, Shape>();
+  readonly #shapes = new LRUCache<string, Shape>({ max: mostShapes });
 
   /** Looks at a body. @returns what has changed, usually nothing */
   look(api: string, body: unknown, nowMs: number): readonly Drift[] {
@@ -55,15 +57,7 @@ export class ShapeBook {
 
   #shapeOf(api: string): Shape {
     const known = this.#shapes.get(api);
-    if (known !== undefined) {
-      this.#shapes.delete(api);
-      this.#shapes.set(api, known);
-      return known;
-    }
-    if (this.#shapes.size >= mostShapes) {
-      const [oldest = ''] = this.#shapes.keys();
-      this.#shapes.delete(oldest);
-    }
+    if (known !== undefined) return known;
     const shape: Shape = { fields: new Map(), looks: 0, lookedMs: -Infinity };
     this.#shapes.set(api, shape);
     return shape;
