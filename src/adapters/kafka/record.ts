@@ -39,8 +39,8 @@ function copyOf(value: unknown): Buffer {
 }
 
 /** Records of one partition for the driver's producer: one bundle where `patches.ts` has mended it, else messages of its own. */
-export function messagesOf(partition: number, records: readonly OutRecord[]): Message[] {
-  if (takesBundles()) return [new Bundle(partition, records)];
+export function messagesOf(partition: number, records: readonly OutRecord[], mended = takesBundles()): Message[] {
+  if (mended) return [new Bundle(partition, records)];
   return records.map(({ key, value, headers }) => ({ partition, key, value, headers: outHeadersOf(headers) }));
 }
 

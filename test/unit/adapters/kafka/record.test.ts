@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { patchKafkajs } from '../../../../src/adapters/kafka/patches.ts';
 import { Bundle } from '../../../../src/adapters/kafka/produce-request.ts';
 import { messagesOf } from '../../../../src/adapters/kafka/record.ts';
 import type { OutRecord } from '../../../../src/model/record.ts';
-import { noLogger } from '../../../support/silent.ts';
 
 describe('messagesOf', () => {
   const value = Buffer.from('v');
@@ -21,9 +19,8 @@ describe('messagesOf', () => {
     },
   ];
 
-  // In this order: a mended driver stays so for the rest of the process.
   it('gives a driver that is not mended a message for each record, with its own form of headers', () => {
-    const messages = messagesOf(3, records);
+    const messages = messagesOf(3, records, false);
     expect(messages).toMatchObject([
       { partition: 3, key: null, value },
       { partition: 3, key: Buffer.from('k'), value: null },
@@ -38,8 +35,7 @@ describe('messagesOf', () => {
   });
 
   it('gives a mended driver one bundle of all records, untouched', () => {
-    patchKafkajs(noLogger);
-    const [bundle, ...others] = messagesOf(3, records);
+    const [bundle, ...others] = messagesOf(3, records, true);
     expect(others).toEqual([]);
     expect(bundle).toBeInstanceOf(Bundle);
     expect(bundle).toEqual({ partition: 3, value: null, records });
