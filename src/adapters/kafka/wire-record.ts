@@ -4,11 +4,10 @@
 /** What kafkajs's decoder offers of itself. */
 export interface Decoder {
   readonly buffer: Buffer;
-  readonly offset: number;
+  offset: number;
   readInt8(): number;
   readInt32(): number;
   readVarInt(): number;
-  readVarLong(): { toNumber(): number };
   readVarIntBytes(): Buffer | null;
   readVarIntString(): string;
   canReadBytes(count: number): boolean;
@@ -42,7 +41,7 @@ const lastOfOneByte = 0x7f;
 /** Reads one record; headers come as a list of names and values in the order they were written. */
 export function decodeRecord(decoder: Decoder, batch: BatchContext): object {
   const attributes = decoder.readInt8();
-  const sinceFirstMs = decoder.readVarLong().toNumber();
+  const sinceFirstMs = readLong(decoder);
   const appended = batch.timestampType === logAppendTime;
   const timestamp = appended ? batch.maxTimestamp : String(Number(batch.firstTimestamp) + sinceFirstMs);
   const offset = String(Number(batch.firstOffset) + decoder.readVarInt());
@@ -54,6 +53,22 @@ export function decodeRecord(decoder: Decoder, batch: BatchContext): object {
   }
   const { magicByte, isControlBatch: isControlRecord } = batch;
   return { magicByte, attributes, timestamp, offset, key, value, headers, isControlRecord, batchContext: batch };
+}
+
+// Seven bits each: 64 of them at most.
+const mostLongBytes = 10;
+
+/** A number of up to 64 bits, exact below 2^52. The driver makes several big integers of each of its bytes. */
+function readLong(decoder: Decoder): number {
+  let read = 0;
+  let factor = 1;
+  for (let count = 0; count < mostLongBytes; count++) {
+    const byte = decoder.buffer[decoder.offset++] ?? 0;
+    read += (byte & lastOfOneByte) * factor;
+    if (byte <= lastOfOneByte) return read % 2 === 0 ? read / 2 : -(read + 1) / 2;
+    factor *= 128;
+  }
+  throw new RangeError(`a number of more than ${mostLongBytes} bytes`);
 }
 
 /** Bytes of a record without its length in front: what {@link writeRecord} must be told. */
