@@ -69,15 +69,14 @@ export class RedisClaimStore implements ClaimStore {
   readonly #connection: RedisConnection;
   readonly #batches: StepBatches;
   readonly #replicated: ReplicatedClaims | undefined;
-  /** Of the keys of each tag. */
-  readonly #prefixes: readonly string[];
+  readonly #keyPrefix: string;
   readonly #noncePrefix = randomBytes(6).toString('base64url');
   #steps = 0;
 
   constructor(connection: RedisConnection, logger: Logger, options: ClaimStoreOptions = {}) {
     const { keyPrefix = 'larkspur:', now, replicas } = options;
     this.#connection = connection;
-    this.#prefixes = Array.from({ length: tags }, (_, tag) => `${keyPrefix}claim:{${tag}}:`);
+    this.#keyPrefix = keyPrefix;
     const before = () => [now?.() ?? '', maxTakeovers];
     this.#batches = new StepBatches(connection, loadScript('claims'), before, logger);
     if (replicas === undefined) return;
@@ -150,8 +149,8 @@ export class RedisClaimStore implements ClaimStore {
   }
 
   #ask<A>(id: string, text: string, asking: Asking<A>, batches = this.#batches): Unsubscribable {
-    const tag = crc32(id) % tags;
-    const step = new ClaimStep((this.#prefixes[tag] ?? '') + id, String(tag), [text], asking);
+    const tag = String(crc32(id) % tags);
+    const step = new ClaimStep(`${this.#keyPrefix}claim:{${tag}}:${id}`, tag, [text], asking);
     batches.add(step);
     return step;
   }
