@@ -4,12 +4,15 @@ import type { Result } from '../../model/result.ts';
 import { andThen } from '../../operators/interop/and-then.ts';
 import { eachOf } from '../../operators/lanes/each-of.ts';
 import type { ClaimReply, ClaimStore } from '../../ports/claim-store.ts';
+import type { Clock } from '../../ports/clock.ts';
 import { mayHaveActed, mayRepeat, unknownOutcome } from '../endings.ts';
 import type { Claimed, Ended, Ending, Job, Scheduled } from '../job.ts';
 import { waitUntil, type Waiting, type Waits } from '../waiting.ts';
 
 /** What claim needs. */
 export interface ClaimContext extends Waiting {
+  /** By which the age of a record is reckoned, as far as it is known: by a clock that is behind an old one looks young. */
+  readonly brokerClock: Clock;
   readonly claims: ClaimStore;
 }
 
@@ -40,7 +43,7 @@ export function claim(context: ClaimContext): OperatorFunction<Scheduled | Ended
 }
 
 function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Claimed | Ended | undefined> {
-  const { claims, keeper, clock } = context;
+  const { claims, keeper, clock, brokerClock } = context;
   const askedMs = clock.now();
   const leaseMs = keeper.leaseMsFor(job);
   const reply$ = claims.claim({
@@ -51,7 +54,7 @@ function askFor(job: Job, turn: Scheduled, context: ClaimContext): Observable<Cl
     // In the same step, so that no call costs a second trip before its bytes leave: a call that must not be repeated
     // gives the claim back when it has to wait after all, and one that may only starts its key's window a little early.
     sent: true,
-    withoutStoreMs: withoutStoreMs(job, clock.wall()),
+    withoutStoreMs: withoutStoreMs(job, brokerClock.wall()),
     round: job.round,
   });
   return andThen(reply$, (reply) => {

@@ -9,6 +9,12 @@ import { PipelineBench } from '../../support/pipeline-bench.ts';
 
 const hourMs = 3_600_000;
 
+const message = {
+  query: { receive_id_type: 'chat_id' },
+  body: { receive_id: 'oc_1', msg_type: 'text', content: '{}' },
+  ttlMs: 24 * hourMs,
+};
+
 /** A worker whose own clock is wrong, and a broker that dates the records of delay topics and is right. */
 class Stage {
   aheadMs: number;
@@ -105,5 +111,23 @@ describe('a worker whose clock is hours wrong', () => {
       expect(Math.abs(fromNowMs(until) - 29_000)).toBeLessThan(1_500);
     expect(Math.abs(fromNowMs(waits[0]?.since))).toBeLessThan(2_000);
     expect(fromNowMs(deadline)).toBeGreaterThan(0);
+  });
+
+  it.each([0, 20, -3])('reckons by the broker for how long a call is safe without its claim (%i h)', (hours) => {
+    const { bench } = new Stage(hours * hourMs);
+    const safeMs = new Map<string, number>();
+    const claim$ = bench.store.claims.claim.bind(bench.store.claims);
+    bench.store.claims.claim = (request) => {
+      safeMs.set(request.id, request.withoutStoreMs ?? 0);
+      return claim$(request);
+    };
+    // The platform knows a key for an hour, of which four fifths count; it rests for 40 minutes.
+    let asked = 0;
+    bench.upstream().script = () => (asked++ === 0 ? { status: 429, headers: { 'retry-after': '2400' } } : {});
+    for (const id of ['a', 'b']) bench.call({ id, path: '/open-apis/im/v1/messages', ...message }, 'k');
+    bench.start();
+    bench.run(hourMs);
+    expect(bench.upstream().effects).toEqual(['a', 'b']);
+    expect(Math.abs((safeMs.get('b') ?? 0) - 8 * 60_000)).toBeLessThan(10_000);
   });
 });
