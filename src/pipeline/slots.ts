@@ -1,9 +1,17 @@
-import { finalize, map, Observable } from 'rxjs';
+import type { Observable, Observer } from 'rxjs';
 
-import { andThen } from '../operators/interop/and-then.ts';
+import { light } from '../operators/interop/light.ts';
 
 /** Turns at the door of so many slots: a quarter more, enough that no slot waits for a claim. */
 export const placesAtDoor = (slots: number): number => slots + Math.max(4, Math.ceil(slots / 4));
+
+/** One who asks for a place, and what it has of it so far. */
+interface Entry {
+  readonly observer: Observer<() => void>;
+  readonly taken: Slots[];
+  waitsAt: Slots | undefined;
+  over: boolean;
+}
 
 /**
  * Places for attempts: at most `limit` at once here, and a place of the process for each. Who waits holds nothing but its
@@ -14,7 +22,7 @@ export class Slots {
   readonly #parent: Slots | undefined;
   #inUse = 0;
   // A Set keeps insertion order and forgets in O(1), which an array does not.
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<Entry>();
 
   /** @param limit an integer >= 1; a function is asked each time, for a limit that moves */
   constructor(limit: number | (() => number), parent?: Slots) {
@@ -43,13 +51,9 @@ export class Slots {
   /** A place at once, as a function that gives it back (once); `undefined` when others wait or all are taken. */
   tryAcquire(): (() => void) | undefined {
     if (!this.#freeHereAndAbove) return undefined;
-    this.#enter();
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
-      this.#leave();
-    };
+    const taken: Slots[] = [];
+    this.#take(taken);
+    return () => Slots.#leave(taken);
   }
 
   /**
@@ -57,48 +61,42 @@ export class Slots {
    * completes. Unsubscribing while waiting leaves the queue; unsubscribing later changes nothing.
    */
   acquire(): Observable<() => void> {
-    const parent = this.#parent;
-    if (parent === undefined) return this.#acquireOwn();
-    // The own place first: a sick upstream's queue then stands at its own door, not at the process's.
-    return andThen(this.#acquireOwn(), (releaseOwn) => {
-      let passedOn = false;
-      return parent.acquire().pipe(
-        map((releaseParent) => {
-          passedOn = true;
-          return () => {
-            releaseParent();
-            releaseOwn();
-          };
-        }),
-        finalize(() => {
-          if (!passedOn) releaseOwn();
-        }),
-      );
+    return light((observer) => {
+      const entry: Entry = { observer, taken: [], waitsAt: undefined, over: false };
+      this.#admit(entry);
+      return { unsubscribe: () => Slots.#giveUp(entry) };
     });
   }
 
   /** The limit may have risen: who waits goes in, as many as there is room for. */
   widened(): void {
-    for (const enter of this.#waiting) {
+    for (const entry of this.#waiting) {
       if (this.#inUse >= this.limit) return;
-      this.#waiting.delete(enter);
-      enter();
+      this.#waiting.delete(entry);
+      this.#enter(entry);
     }
   }
 
-  #acquireOwn(): Observable<() => void> {
-    return new Observable((subscriber) => {
-      const enter = (): void => {
-        subscriber.next(this.#takeOwn());
-        subscriber.complete();
-      };
-      if (this.#free) {
-        enter();
-        return undefined;
-      }
-      this.#waiting.add(enter);
-      return () => void this.#waiting.delete(enter);
-    });
+  #admit(entry: Entry): void {
+    if (this.#free) {
+      this.#enter(entry);
+      return;
+    }
+    entry.waitsAt = this;
+    this.#waiting.add(entry);
+  }
+
+  /** The own place first: a sick upstream's queue then stands at its own door, not at the process's. */
+  #enter(entry: Entry): void {
+    entry.waitsAt = undefined;
+    this.#takeHere(entry.taken);
+    if (this.#parent !== undefined) {
+      this.#parent.#admit(entry);
+      return;
+    }
+    entry.over = true;
+    entry.observer.next(() => Slots.#leave(entry.taken));
+    entry.observer.complete();
   }
 
   get #free(): boolean {
@@ -109,28 +107,29 @@ export class Slots {
     return this.#free && (this.#parent === undefined || this.#parent.#freeHereAndAbove);
   }
 
-  #enter(): void {
+  #take(taken: Slots[]): void {
+    this.#takeHere(taken);
+    if (this.#parent !== undefined) this.#parent.#take(taken);
+  }
+
+  #takeHere(taken: Slots[]): void {
     this.#inUse++;
-    if (this.#parent !== undefined) this.#parent.#enter();
+    taken.push(this);
   }
 
-  #leave(): void {
-    if (this.#parent !== undefined) this.#parent.#leave();
-    this.#leaveOwn();
+  static #giveUp(entry: Entry): void {
+    if (entry.over) return;
+    entry.over = true;
+    const { waitsAt } = entry;
+    if (waitsAt !== undefined) waitsAt.#waiting.delete(entry);
+    Slots.#leave(entry.taken);
   }
 
-  #takeOwn(): () => void {
-    this.#inUse++;
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
-      this.#leaveOwn();
-    };
-  }
-
-  #leaveOwn(): void {
-    this.#inUse--;
-    this.widened();
+  /** Gives places back, the last taken first; there are none when it is called again. */
+  static #leave(taken: Slots[]): void {
+    for (let at = taken.pop(); at !== undefined; at = taken.pop()) {
+      at.#inUse--;
+      at.widened();
+    }
   }
 }
