@@ -96,11 +96,8 @@ const cancelLookMs = 1_000;
  * Whether the head of a lane could start now, and if not, which room it waits in and until when. Takes nothing: what it
  * finds free is taken in the attempt. Who would wait for long is let through to leave for a delay topic.
  */
-export function gate(
-  item: Decoded,
-  nowMs: number,
-  { turns, batches, lines, overflow, pauses, minWorkMs, wall }: GateContext,
-): Gate {
+export function gate(item: Decoded, nowMs: number, context: GateContext): Gate {
+  const { turns, batches, lines, overflow, pauses, minWorkMs, wall } = context;
   if (item.kind !== 'call' || item.over) return go;
   // It ends out of its turn, which takes an answer of the claims' store: then what is left of it goes.
   if (item.pulled === 'now') return { kind: 'wait', room: cancelledRoom(item.id), untilMs: nowMs + cancelLookMs };
@@ -112,16 +109,6 @@ export function gate(
   item.needsNothing = false;
   item.seat = 'none';
   const lastStartMs = item.deadlineMs - minWorkMs;
-  const wait = (job: Job, why: WaitReason, room: string, untilMs: number): Gate => {
-    // Waiting past the last useful moment helps nobody: let it through to end as too late, or to its fallback.
-    if (untilMs !== Infinity && untilMs > lastStartMs) return go;
-    job.waits(why, nowMs);
-    if (untilMs !== Infinity && shouldLeave(job, untilMs - nowMs, lines)) {
-      job.leaving = { untilMs, why };
-      return go;
-    }
-    return { kind: 'wait', room, untilMs };
-  };
   const { destination, plan } = item;
   if (nowMs > lastStartMs) return go;
   // Its own wait, and whoever is before it, come first: what it would wait for here it does not need yet.
@@ -134,24 +121,46 @@ export function gate(
   }
   const peak = halfHourOf(item, wall);
   if (peak !== undefined) {
-    return wait(item, 'half-hour', halfHourRoom(destination.name, peak.slot), nowMs + peak.waitMs);
+    const untilMs = nowMs + peak.waitMs;
+    return waitIn(halfHourRoom(destination.name, peak.slot), item, 'half-hour', untilMs, nowMs, context);
   }
   if (destination.working.inUse >= destination.working.limit) {
-    return wait(item, 'upstream-slots', item.rooms.slots, Infinity);
+    return waitIn(item.rooms.slots, item, 'upstream-slots', Infinity, nowMs, context);
   }
   const fullRoom = turns.full(item);
-  if (fullRoom !== undefined) return wait(item, 'upstream-slots', fullRoom, Infinity);
+  if (fullRoom !== undefined) return waitIn(fullRoom, item, 'upstream-slots', Infinity, nowMs, context);
   const openUntilMs = item.breaker?.peek(nowMs);
   if (openUntilMs !== undefined && !mayHaveFallback(item)) {
-    return wait(item, 'breaker', item.rooms.breaker, openUntilMs);
+    return waitIn(item.rooms.breaker, item, 'breaker', openUntilMs, nowMs, context);
   }
   const { atMs, key } = destination.limiter.earliestMs(plan.limits, nowMs, item.appointed);
   if (plan.batch !== undefined && !item.alone) {
     const seat = batches.seatOf(item, plan.batch, atMs, nowMs);
-    if (typeof seat === 'number') return wait(item, 'rate-limit', batches.roomOf(item, plan.batch, key), seat);
+    if (typeof seat === 'number') {
+      return waitIn(batches.roomOf(item, plan.batch, key), item, 'rate-limit', seat, nowMs, context);
+    }
     item.seat = seat;
     return go;
   }
-  if (atMs > nowMs) return wait(item, 'rate-limit', limitRoom(destination.name, key), atMs);
+  if (atMs > nowMs) return waitIn(limitRoom(destination.name, key), item, 'rate-limit', atMs, nowMs, context);
   return go;
+}
+
+/** It waits in that room, unless that helps nobody. A function of its own: the gate is asked several times for each call. */
+function waitIn(
+  room: string,
+  job: Job,
+  why: WaitReason,
+  untilMs: number,
+  nowMs: number,
+  { lines, minWorkMs }: GateContext,
+): Gate {
+  // Past the last useful moment: let it through to end as too late, or to its fallback.
+  if (untilMs !== Infinity && untilMs > job.deadlineMs - minWorkMs) return go;
+  job.waits(why, nowMs);
+  if (untilMs !== Infinity && shouldLeave(job, untilMs - nowMs, lines)) {
+    job.leaving = { untilMs, why };
+    return go;
+  }
+  return { kind: 'wait', room, untilMs };
 }
