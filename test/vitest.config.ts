@@ -24,7 +24,8 @@ export default defineConfig({
           include: ['{unit,architecture,issues}/**/*.test.ts', 'contract/**/*.embedded.test.ts'],
           exclude: ['**/*.faults.test.ts'],
           testTimeout: 60_000,
-          // No test patches a global, so that files may share a process: loading the house 350 times took a minute.
+          // No test patches a global without putting it back, so that files may share a process: loading the house 350 times took
+          // a minute.
           isolate: false,
         },
       },

@@ -34,7 +34,7 @@ export interface LaneWorld {
   readonly random: Random;
 }
 
-// More records in one send cost kafkajs more than they save; more bytes pass the usual limit of a topic.
+// So much is repeated when one send fails, or is halved when it is too large; more bytes pass the usual limit of a topic.
 const mostRecords = 500;
 const mostBytes = 512 * 1024;
 const firstWaitMs = 200;

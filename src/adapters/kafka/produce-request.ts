@@ -1,3 +1,5 @@
+import { LarkspurError } from '../../model/errors.ts';
+
 import { type Codec, type DatedRecord, RecordBatch } from './wire-batch.ts';
 
 // A produce request, version 3 (KIP-98): transactional id, acks, timeout, and for each topic its partitions with a batch each.
@@ -15,6 +17,13 @@ export class Bundle {
   constructor(partition: number, records: readonly DatedRecord[]) {
     this.partition = partition;
     this.records = records;
+  }
+
+  /** What is older reads this and does not know bundles: it would write one empty record, and all would count as written. */
+  get key(): never {
+    throw new LarkspurError('kafka_unavailable', 'the broker is older than Kafka 0.11 and takes no headers', {
+      cure: 'use Kafka 0.11 or newer',
+    });
   }
 }
 

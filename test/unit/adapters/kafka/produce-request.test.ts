@@ -1,18 +1,16 @@
-import { createRequire } from 'node:module';
-
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Bundle, encodeProduce, type ProduceRequest } from '../../../../src/adapters/kafka/produce-request.ts';
 import type { Codec } from '../../../../src/adapters/kafka/wire-batch.ts';
+import { unmendedDriver } from '../../../support/unmended-driver.ts';
 
-const require = createRequire(import.meta.url);
-const protocol = 'kafkajs/src/protocol';
-// The driver's own, which nothing in this file mends.
-const theirs = require(`${protocol}/requests/produce/v3/request`) as (request: ProduceRequest) => {
-  encode(): Promise<{ readonly buffer: Buffer }>;
-};
-const { lookupCodec } = require(`${protocol}/message/compression`) as { lookupCodec: (compression: number) => Codec };
+type Produce = (request: ProduceRequest) => { encode(): Promise<{ readonly buffer: Buffer }> };
+
+const [v0, v1, v2, theirs, { lookupCodec }] = unmendedDriver([
+  ...[0, 1, 2, 3].map((version) => `src/protocol/requests/produce/v${version}/request`),
+  'src/protocol/message/compression',
+]) as [Produce, Produce, Produce, Produce, { lookupCodec: (compression: number) => Codec }];
 
 const gzip = 1;
 const nowMs = 1_767_225_600_123;
@@ -88,5 +86,25 @@ describe('encodeProduce', () => {
       const wanted = { acks: -1, timeout: 1, topicData: [{ topic: 't', partitions: [{ partition: 0, messages }] }] };
       expect((await ours(wanted)).equals((await theirs(wanted).encode()).buffer)).toBe(true);
     }
+  });
+});
+
+describe('Bundle', () => {
+  const records = [
+    { key: null, value: Buffer.from('a') },
+    { key: null, value: Buffer.from('b') },
+  ];
+  const request = (compression: number): ProduceRequest => ({
+    ...{ acks: -1, timeout: 1, compression },
+    topicData: [{ topic: 't', partitions: [{ partition: 0, messages: [new Bundle(0, records)] }] }],
+  });
+
+  it.each([
+    ['0', v0, 0],
+    ['1', v1, 0],
+    ['2', v2, 0],
+    ['2, compressed,', v2, gzip],
+  ])('is refused by a request of version %s which would write one empty record', async (_, produce, compression) => {
+    await expect(produce(request(compression)).encode()).rejects.toThrow(/older than Kafka 0\.11/);
   });
 });

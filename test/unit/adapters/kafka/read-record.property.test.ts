@@ -1,16 +1,14 @@
-import { createRequire } from 'node:module';
-
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { type BatchContext, type Decoder, decodeRecord } from '../../../../src/adapters/kafka/wire-record.ts';
+import { unmendedDriver } from '../../../support/unmended-driver.ts';
 
-const require = createRequire(import.meta.url);
-const Reader = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => Decoder;
 // The driver's own writing of one record.
-const written = require('kafkajs/src/protocol/recordBatch/record/v0') as (record: object) => {
-  readonly buffer: Buffer;
-};
+const [Reader, written] = unmendedDriver(['src/protocol/decoder', 'src/protocol/recordBatch/record/v0']) as [
+  new (bytes: Buffer) => Decoder,
+  (record: object) => { readonly buffer: Buffer },
+];
 
 const firstMs = Date.UTC(2026, 0, 1);
 const batch: BatchContext = {
