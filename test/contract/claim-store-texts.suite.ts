@@ -38,7 +38,7 @@ export function claimStoreTexts(bench: () => ClaimStoreBench, runs: number): voi
     let run = 0;
     const property = fc.asyncProperty(triples, async (texts) => {
       run++;
-      const calls = texts.map(({ id, ...rest }, n) => ({ id: `${run}/${n}${id}`, ...rest }));
+      const calls = texts.map(({ id, ...rest }, n) => ({ id: `${run}/${n}/${id}`, ...rest }));
       const { store } = bench();
       const ask = (origin?: string) =>
         Promise.all(calls.map((call) => only(store.claim(request({ id: call.id, origin: origin ?? call.origin })))));
