@@ -45,6 +45,10 @@ export interface RunningServer {
 
 const latencyBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+// Connections that wait to be taken in; the system may allow fewer. Node's 511 are too few for a crowd that comes at once: the
+// kernel answers the others by cookie, and resets those whose cookie it cannot read later.
+const backlog = 4_096;
+
 /**
  * Starts an HTTP server (fastify) for a set of doors.
  *
@@ -63,7 +67,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   const server = build(options);
   try {
-    await server.listen({ host, port });
+    await server.listen({ host, port, backlog });
   } catch (error) {
     await server.close();
     throw listenFailure(error, options);
