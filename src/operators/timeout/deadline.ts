@@ -8,7 +8,7 @@ export const defaultTtlMs = 24 * 3_600_000;
  * When the answer of a call is no longer wanted, in monotonic milliseconds of this process (may lie in the past):
  * its `deadline`, or `ttlMs` after the record's timestamp, or `ceilingMs` after it when it names neither.
  *
- * A timestamp ahead of our wall clock, or none (0 or less), counts as now: a producer's wrong clock prolongs nothing.
+ * A timestamp ahead of the clock, or none (0 or less), counts as now: a producer's wrong clock prolongs nothing.
  * @param recordTimestampMs epoch milliseconds of the record that first brought the call
  */
 export function deadlineOf(

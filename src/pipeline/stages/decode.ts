@@ -101,7 +101,7 @@ function decodeRecord(partition: AssignedPartition, record: InRecord, context: D
   if ('reason' in plan) return refused(plan.reason, `${plan.at} ${plan.message}`);
   const request = { call, id, destination: atGroup(destination, plan), plan, round };
   if (state !== undefined) return resumed(received, request, state, context.brokerClock);
-  return new Job(received, request, deadlineOf(call, record.timestampMs, context.clock));
+  return new Job(received, request, deadlineOf(call, record.timestampMs, context.brokerClock));
 }
 
 /**

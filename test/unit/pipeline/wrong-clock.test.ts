@@ -130,4 +130,19 @@ describe('a worker whose clock is hours wrong', () => {
     expect(bench.upstream().effects).toEqual(['a', 'b']);
     expect(Math.abs((safeMs.get('b') ?? 0) - 8 * 60_000)).toBeLessThan(10_000);
   });
+
+  it.each([0, 20, -3])('reckons by the broker how much time a call has left (%i h)', (hours) => {
+    const { bench } = new Stage(hours * hourMs);
+    bench.upstream().script = ({ nth }) => (nth === 1 ? { status: 429, headers: { 'retry-after': '600' } } : {});
+    bench.call(react('a', { ttlMs: 24 * hourMs }), 'k');
+    // By now the broker has told its time: one has enough of it left, one has not.
+    bench.time.after(1_000, () => {
+      bench.call(react('b', { ttlMs: hourMs }), 'k');
+      bench.call(react('c', { deadline: Math.floor(bench.time.wall()) + 300_000 }), 'k');
+    });
+    bench.start();
+    bench.run(hourMs);
+    expect(bench.upstream().effects).toEqual(['a', 'b']);
+    expect(bench.deadLetters.map(({ history, reason }) => `${history.id} ${reason}`)).toEqual(['c deadline_passed']);
+  });
 });
